@@ -1,0 +1,20 @@
+//! scrubjay: seven layers of memory for language-model agents.
+//!
+//! A session is a transcript: a list of things that happened, only ever appended to. What the model sees is a fold over
+//! that list. Modules are listed in reading order; each uses only what stands above it.
+
+// words
+pub mod limits;
+pub mod clock;
+pub mod digest;
+pub mod message;
+pub mod tokens;
+// the record
+pub mod transcript;
+// the request
+pub mod prompt;
+// the seams
+pub mod event;
+pub mod gate;
+pub mod model;
+pub mod tool;

@@ -1,0 +1,163 @@
+//! Every number a person might tune: its unit, its part of the engine, its bounds and its reason.
+//!
+//! A limit is written down once, here. Settings change it as `limits.<name>`, the environment as
+//! `SCRUBJAY_LIMIT_<NAME>`; `scrubjay limits` prints this table and `docs/limits.toml` is generated from it.
+
+use std::ops::RangeInclusive;
+
+/// One row of the table: what a limit is called, counts in, belongs to, and why it has this value.
+#[derive(Debug, Clone)]
+pub struct Limit {
+    /// Name in settings and in the environment.
+    pub name: &'static str,
+    /// What is counted.
+    pub unit: &'static str,
+    /// Which part of the engine reads it.
+    pub part: &'static str,
+    /// The value when nothing else is said.
+    pub default: u64,
+    /// Values outside are refused with a clear error.
+    pub bounds: RangeInclusive<u64>,
+    /// Why this value.
+    pub why: &'static str,
+}
+
+/// A limit that does not exist, or a value that makes no sense for it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LimitError {
+    /// No such name.
+    #[error("there is no limit called `{0}`; `scrubjay limits` lists them")]
+    Unknown(String),
+    /// Outside the bounds.
+    #[error("limit `{name}` is {value}, but it must lie between {min} and {max} {unit}; the value is ignored")]
+    OutOfBounds {
+        /// The limit.
+        name: &'static str,
+        /// What was asked for.
+        value: u64,
+        /// Lowest sensible value.
+        min: u64,
+        /// Highest sensible value.
+        max: u64,
+        /// What is counted.
+        unit: &'static str,
+    },
+}
+
+macro_rules! limits {
+    ($( $name:ident = $default:literal $unit:literal in $part:literal, $min:literal..=$max:literal, $why:literal; )*) => {
+        /// Every number, with its value in force.
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub struct Limits { $( #[doc = $why] pub $name: u64, )* }
+
+        impl Default for Limits {
+            fn default() -> Self { Self { $( $name: $default, )* } }
+        }
+
+        impl Limits {
+            /// The table of all limits, in reading order.
+            pub fn table() -> Vec<Limit> {
+                vec![$( Limit { name: stringify!($name), unit: $unit, part: $part, default: $default,
+                                bounds: $min..=$max, why: $why }, )*]
+            }
+
+            /// The value in force for `name`.
+            pub fn get(&self, name: &str) -> Option<u64> {
+                match name { $( stringify!($name) => Some(self.$name), )* _ => None }
+            }
+
+            /// Change one limit, or say why not.
+            pub fn set(&mut self, name: &str, value: u64) -> Result<(), LimitError> {
+                match name {
+                    $( stringify!($name) => {
+                        let bounds: RangeInclusive<u64> = $min..=$max;
+                        if !bounds.contains(&value) {
+                            return Err(LimitError::OutOfBounds { name: stringify!($name), value,
+                                min: $min, max: $max, unit: $unit });
+                        }
+                        self.$name = value;
+                        Ok(())
+                    } )*
+                    other => Err(LimitError::Unknown(other.to_owned())),
+                }
+            }
+        }
+    };
+}
+
+limits! {
+    default_window = 200_000 "tokens" in "budget", 1_000..=100_000_000, "what a model is assumed to hold when nothing says otherwise";
+    long_window = 1_000_000 "tokens" in "budget", 1_000..=100_000_000, "the window that a `[1m]` suffix or the long-context beta asks for";
+    summary_room = 20_000 "tokens" in "budget", 0..=1_000_000, "kept free so that a summary of the whole window can still be written";
+    compaction_margin = 13_000 "tokens" in "budget", 0..=1_000_000, "distance between the effective window and automatic compaction: one large turn";
+    warning_margin = 20_000 "tokens" in "budget", 0..=1_000_000, "a person is warned this far before automatic compaction";
+    refusal_margin = 3_000 "tokens" in "budget", 0..=1_000_000, "a request closer than this to the effective window is refused locally";
+    text_bytes_per_token = 4 "bytes" in "estimate", 1..=64, "starting ratio for prose; fitted to reported usage afterwards";
+    json_bytes_per_token = 2 "bytes" in "estimate", 1..=64, "punctuation makes JSON denser than prose";
+    image_tokens = 2_000 "tokens" in "estimate", 1..=1_000_000, "an image or document is billed by area or page, not by bytes";
+
+    max_output = 32_000 "tokens" in "request", 1..=1_000_000, "room for one reply; a model's own maximum lowers it";
+    cut_stream_resumes = 2 "times" in "request", 0..=20, "a reply cut in the middle is continued this often before it is an error";
+    rounds_per_question = 200 "rounds" in "request", 1..=100_000, "a loop that has not answered by then is stopped and says so";
+    parallel_tools = 8 "calls" in "request", 1..=256, "read-only tools that run at the same time";
+    retry_attempts = 5 "attempts" in "request", 0..=50, "tries for one request before the first byte is shown";
+    retry_first_delay_ms = 500 "milliseconds" in "request", 1..=600_000, "first pause of the back-off; jitter is added";
+    retry_longest_delay_ms = 60_000 "milliseconds" in "request", 1..=3_600_000, "no single pause is longer, whatever the server asks for";
+    connect_timeout_ms = 15_000 "milliseconds" in "request", 100..=600_000, "a host that does not answer by then is unreachable";
+    stream_idle_ms = 300_000 "milliseconds" in "request", 1_000..=3_600_000, "a stream without a single byte this long is cut";
+    event_bytes = 67_108_864 "bytes" in "request", 1_024..=1_073_741_824, "largest single stream event that is read";
+
+    record_inline_bytes = 65_536 "bytes" in "transcript", 1_024..=67_108_864, "larger records go to a blob file so that lines stay short";
+    record_line_bytes = 33_554_432 "bytes" in "transcript", 65_536..=1_073_741_824, "a longer line is damage, not a record";
+
+    read_lines = 2_000 "lines" in "tools", 1..=1_000_000, "one page of a file read";
+    read_line_chars = 2_000 "characters" in "tools", 16..=1_000_000, "longer lines are cut in a file read, with a mark";
+    read_bytes = 262_144 "bytes" in "tools", 1_024..=67_108_864, "one page of a file read, whatever its lines";
+    image_bytes = 5_242_880 "bytes" in "tools", 1_024..=67_108_864, "largest image that is shown to a model";
+    shell_timeout_ms = 120_000 "milliseconds" in "tools", 100..=86_400_000, "a command that did not say otherwise is stopped then";
+    shell_longest_ms = 600_000 "milliseconds" in "tools", 100..=86_400_000, "the longest a command may ask for";
+    shell_output_bytes = 1_048_576 "bytes" in "tools", 1_024..=1_073_741_824, "kept of a command's output, head and tail; the rest is counted";
+    search_results = 500 "results" in "tools", 1..=1_000_000, "lines or paths one search returns before it says there are more";
+    search_line_chars = 500 "characters" in "tools", 16..=1_000_000, "a matching line is cut here, with a mark";
+    search_pattern_bytes = 10_485_760 "bytes" in "tools", 1_024..=1_073_741_824, "compiled size of a pattern that a model wrote";
+    fetch_bytes = 10_485_760 "bytes" in "tools", 1_024..=1_073_741_824, "largest page that is fetched";
+    fetch_chars = 100_000 "characters" in "tools", 1_000..=100_000_000, "largest text of a page that is shown";
+    fetch_timeout_ms = 30_000 "milliseconds" in "tools", 100..=600_000, "a page that has not come by then is given up";
+    skill_bytes = 65_536 "bytes" in "tools", 1_024..=16_777_216, "largest skill text that is loaded";
+
+    hook_timeout_ms = 60_000 "milliseconds" in "hooks", 100..=3_600_000, "a hook that did not say otherwise is stopped then";
+    hook_output_bytes = 1_048_576 "bytes" in "hooks", 1_024..=67_108_864, "read of a hook's answer";
+    hook_context_chars = 10_000 "characters" in "hooks", 100..=1_000_000, "of one hook's text that reaches the model";
+
+    front_matter_bytes = 8_192 "bytes" in "files", 256..=1_048_576, "a header longer than this is not a header";
+    slug_chars = 200 "characters" in "files", 16..=200, "readable part of a project's folder name";
+
+    errand_turns = 5 "turns" in "agents", 1..=1_000, "a background fork that did not say otherwise";
+    drain_ms = 60_000 "milliseconds" in "agents", 0..=3_600_000, "background work gets this long when the program leaves";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_default_lies_within_its_bounds_and_can_be_read_by_name() {
+        let limits = Limits::default();
+        for row in Limits::table() {
+            assert!(row.bounds.contains(&row.default), "{} has a default outside its bounds", row.name);
+            assert_eq!(limits.get(row.name), Some(row.default));
+            assert!(!row.why.is_empty() && !row.unit.is_empty());
+        }
+    }
+
+    #[test]
+    fn absurd_values_are_refused_and_change_nothing() {
+        let mut limits = Limits::default();
+        let refused = limits.set("text_bytes_per_token", 0).unwrap_err();
+        assert!(refused.to_string().contains("between 1 and 64 bytes"), "{refused}");
+        assert_eq!(limits.set("no_such", 1), Err(LimitError::Unknown("no_such".into())));
+        assert_eq!(limits, Limits::default());
+        limits.set("errand_turns", 9).unwrap();
+        assert_eq!(limits.errand_turns, 9);
+    }
+}

@@ -1,0 +1,268 @@
+//! A content block: the exact JSON that was said, and what it means to us.
+
+use super::{ToolCallId, raw};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// One content block. Its JSON is kept byte for byte, unknown kinds and unknown fields included, so that a request made
+/// from it tomorrow has the same bytes as the one made today.
+#[derive(Clone)]
+pub struct Block {
+    raw: Arc<RawValue>,
+    kind: Kind,
+}
+
+/// What a block is, as far as the engine needs to know.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Kind {
+    /// Prose.
+    Text(String),
+    /// A picture.
+    Image,
+    /// A document.
+    Document,
+    /// The model's reasoning, readable or not. Never changed, never moved.
+    Thinking(String),
+    /// The model calls a tool.
+    ToolUse(ToolUse),
+    /// A tool answers.
+    ToolResult(ToolResult),
+    /// Something this version does not know: passed on as it came.
+    Other(String),
+}
+
+/// A call of a tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolUse {
+    /// The name the answer must carry.
+    pub id: ToolCallId,
+    /// Which tool.
+    pub name: String,
+    /// With what.
+    pub input: Value,
+}
+
+/// The answer of a tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolResult {
+    /// Which call it answers.
+    pub call: ToolCallId,
+    /// What it says: text, pictures.
+    pub parts: Vec<Block>,
+    /// Whether the tool failed.
+    pub is_error: bool,
+}
+
+impl ToolResult {
+    /// The result's text parts, joined by line breaks.
+    pub fn text(&self) -> String {
+        self.parts.iter().filter_map(Block::as_text).collect::<Vec<_>>().join("\n")
+    }
+}
+
+impl Block {
+    /// Prose.
+    pub fn text(text: impl Into<String>) -> Self {
+        let text = text.into();
+        Self::made(json!({ "type": "text", "text": text }), Kind::Text(text))
+    }
+
+    /// A picture, as base64.
+    pub fn image(media_type: &str, base64: &str) -> Self {
+        Self::made(
+            json!({ "type": "image", "source": { "type": "base64", "media_type": media_type, "data": base64 } }),
+            Kind::Image,
+        )
+    }
+
+    /// A call of a tool.
+    pub fn tool_use(id: ToolCallId, name: impl Into<String>, input: Value) -> Self {
+        let name = name.into();
+        Self::made(
+            json!({ "type": "tool_use", "id": id.as_str(), "name": name, "input": input }),
+            Kind::ToolUse(ToolUse { id, name, input }),
+        )
+    }
+
+    /// The answer of a tool.
+    pub fn tool_result(result: ToolResult) -> Self {
+        let mut value = json!({ "type": "tool_result", "tool_use_id": result.call.as_str(), "content": result.parts });
+        if result.is_error {
+            value["is_error"] = Value::Bool(true);
+        }
+        Self::made(value, Kind::ToolResult(result))
+    }
+
+    /// Any block, as a provider sent it.
+    pub fn from_raw(raw: Box<RawValue>) -> Self {
+        let raw = raw::compact(raw);
+        let kind = understand(raw.get());
+        Self { raw: Arc::from(raw), kind }
+    }
+
+    /// Any block, from a JSON value.
+    pub fn from_value(value: &Value) -> Self {
+        Self::from_raw(as_raw(value))
+    }
+
+    fn made(value: Value, kind: Kind) -> Self {
+        Self { raw: Arc::from(raw::compact(as_raw(&value))), kind }
+    }
+
+    /// The block's exact JSON.
+    pub fn json(&self) -> &str {
+        self.raw.get()
+    }
+
+    /// What the block is.
+    pub fn kind(&self) -> &Kind {
+        &self.kind
+    }
+
+    /// Its prose, if it is prose.
+    pub fn as_text(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Whether a provider lets this block carry a cache marker.
+    pub fn is_cacheable(&self) -> bool {
+        match &self.kind {
+            Kind::Text(text) => !text.is_empty(),
+            Kind::Thinking(_) | Kind::Other(_) => false,
+            Kind::Image | Kind::Document | Kind::ToolUse(_) | Kind::ToolResult(_) => true,
+        }
+    }
+}
+
+/// A `Value` always has a JSON text: its keys are strings and its numbers finite.
+fn as_raw(value: &Value) -> Box<RawValue> {
+    to_raw_value(value).unwrap_or_else(|_| RawValue::NULL.to_owned())
+}
+
+#[derive(Deserialize)]
+struct Known {
+    #[serde(rename = "type", default)]
+    kind: String,
+    #[serde(default)]
+    text: Option<String>,
+    #[serde(default)]
+    thinking: Option<String>,
+    #[serde(default)]
+    id: Option<String>,
+    #[serde(default)]
+    name: Option<String>,
+    #[serde(default)]
+    input: Option<Value>,
+    #[serde(default)]
+    tool_use_id: Option<String>,
+    #[serde(default)]
+    content: Option<Box<RawValue>>,
+    #[serde(default)]
+    is_error: Option<bool>,
+}
+
+/// Read what we know of a block. A block that does not look as its type promises is `Other`: kept, never an error.
+fn understand(json: &str) -> Kind {
+    let Ok(known) = serde_json::from_str::<Known>(json) else {
+        return Kind::Other("unreadable".to_owned());
+    };
+    let kind = known.kind.clone();
+    match (kind.as_str(), known) {
+        ("text", Known { text: Some(text), .. }) => Kind::Text(text),
+        ("image", _) => Kind::Image,
+        ("document", _) => Kind::Document,
+        ("thinking" | "redacted_thinking", known) => Kind::Thinking(known.thinking.unwrap_or_default()),
+        ("tool_use", Known { id: Some(id), name: Some(name), input, .. }) => {
+            Kind::ToolUse(ToolUse { id: ToolCallId::new(id), name, input: input.unwrap_or_else(|| json!({})) })
+        }
+        ("tool_result", Known { tool_use_id: Some(call), content, is_error, .. }) => Kind::ToolResult(ToolResult {
+            call: ToolCallId::new(call),
+            parts: content.map(parts).unwrap_or_default(),
+            is_error: is_error.unwrap_or(false),
+        }),
+        (kind, _) => Kind::Other(kind.to_owned()),
+    }
+}
+
+/// A result's content is a string or a list of blocks.
+fn parts(content: Box<RawValue>) -> Vec<Block> {
+    match serde_json::from_str::<String>(content.get()) {
+        Ok(text) => vec![Block::text(text)],
+        Err(_) => serde_json::from_str(content.get()).unwrap_or_default(),
+    }
+}
+
+impl PartialEq for Block {
+    fn eq(&self, other: &Self) -> bool {
+        self.json() == other.json()
+    }
+}
+
+impl std::fmt::Debug for Block {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.json())
+    }
+}
+
+impl Serialize for Block {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.raw.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Block {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self::from_raw(Box::<RawValue>::deserialize(deserializer)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block(json: &str) -> Block {
+        serde_json::from_str(json).unwrap()
+    }
+
+    #[test]
+    fn unknown_blocks_and_fields_come_back_byte_for_byte() {
+        for json in [
+            r#"{"type":"hologram","z":1.0,"a":[1e3,{"q":"\u00e9"}]}"#,
+            r#"{"caller":{"type":"direct"},"type":"tool_use","id":"t1","name":"Read","input":{"b":1,"a":2},"new":null}"#,
+            r#"{"type":"thinking","thinking":"","signature":"Eos=="}"#,
+            r#"{"type":"tool_result","tool_use_id":"t1","content":"plain","toolset_name":"x"}"#,
+            r#"{"no_type":true}"#,
+            r#"[1,2]"#,
+        ] {
+            assert_eq!(serde_json::to_string(&block(json)).unwrap(), json);
+        }
+    }
+
+    #[test]
+    fn meaning_is_read_leniently() {
+        let Kind::ToolResult(result) =
+            block(r#"{"type":"tool_result","tool_use_id":"t","content":"hi"}"#).kind().clone()
+        else {
+            panic!("a result")
+        };
+        assert_eq!((result.text().as_str(), result.is_error), ("hi", false));
+        assert_eq!(block(r#"{"type":"text"}"#).kind(), &Kind::Other("text".into()));
+        assert_eq!(block(r#"{"type":"text","text":7}"#).kind(), &Kind::Other("unreadable".into()));
+    }
+
+    #[test]
+    fn made_blocks_mean_what_they_say() {
+        let made = Block::tool_result(ToolResult {
+            call: "t1".into(),
+            parts: vec![Block::text("a\u{2028}b")],
+            is_error: true,
+        });
+        assert_eq!(block(made.json()).kind(), made.kind());
+        assert!(!made.json().contains('\u{2028}'));
+    }
+}

@@ -1,0 +1,96 @@
+//! The seam to the world: what a tool is, what a call of it would do, and what comes back.
+
+use crate::digest::{Digest, FilesSeen};
+use crate::limits::Limits;
+use crate::message::{Block, ToolCallId};
+use crate::model::Pending;
+use crate::transcript::ToolSpec;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use tokio_util::sync::CancellationToken;
+
+/// What a call would do to the world, said before it does it. Permission is decided on this alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// Nothing outside the session: a task list, a plan.
+    Nothing,
+    /// Looks at these paths.
+    Reads(Vec<PathBuf>),
+    /// Changes this path.
+    Writes(PathBuf),
+    /// Runs a command line. `reads_only` was decided by parsing it, not by its first word.
+    Runs {
+        /// The command line.
+        command: String,
+        /// Whether every command in it is known to only read.
+        reads_only: bool,
+    },
+    /// Talks to a host.
+    Reaches(String),
+    /// Starts another agent.
+    Summons,
+    /// Asks the person to approve a plan.
+    Proposes,
+}
+
+impl Effect {
+    /// Calls that may run beside each other.
+    pub fn is_read_only(&self) -> bool {
+        matches!(self, Effect::Reads(_) | Effect::Nothing | Effect::Reaches(_) | Effect::Runs { reads_only: true, .. })
+    }
+}
+
+/// What a tool call works with.
+pub struct Bench<'a> {
+    /// The working directory; relative paths start here.
+    pub dir: &'a Path,
+    /// What the model has seen so far.
+    pub seen: &'a FilesSeen,
+    /// Every number.
+    pub limits: &'a Limits,
+    /// This call's name.
+    pub call: &'a ToolCallId,
+    /// Set when the person interrupts.
+    pub cancel: &'a CancellationToken,
+}
+
+/// What a tool call brings back.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolOutcome {
+    /// What the model gets to see.
+    pub parts: Vec<Block>,
+    /// Whether the call failed.
+    pub is_error: bool,
+    /// Files whose current bytes the model now knows.
+    pub saw: Vec<(PathBuf, Digest)>,
+}
+
+impl ToolOutcome {
+    /// It worked, and says this.
+    pub fn ok(text: impl Into<String>) -> Self {
+        Self { parts: vec![Block::text(text)], is_error: false, saw: Vec::new() }
+    }
+
+    /// It failed: what happened, what it means, what to do.
+    pub fn error(text: impl Into<String>) -> Self {
+        Self { parts: vec![Block::text(text)], is_error: true, saw: Vec::new() }
+    }
+
+    /// And the model has now seen this file.
+    pub fn saw(mut self, path: PathBuf, digest: Digest) -> Self {
+        self.saw.push((path, digest));
+        self
+    }
+}
+
+/// Something the model can do.
+pub trait Tool: Send + Sync {
+    /// What the model is told.
+    fn spec(&self) -> &ToolSpec;
+
+    /// What a call with this input would do. Bad input has no effect: the call itself explains what is wrong.
+    fn effect(&self, input: &Value, dir: &Path) -> Effect;
+
+    /// Do it. Dropping the future must leave nothing running.
+    fn call<'a>(&'a self, input: &'a Value, bench: &'a Bench<'a>) -> Pending<'a, ToolOutcome>;
+}
