@@ -18,7 +18,9 @@ pub enum Verdict {
 
 /// A decision over effects. Cheap to clone.
 #[derive(Clone)]
-pub struct Gate(Arc<dyn Fn(&str, &Effect) -> Verdict + Send + Sync>);
+pub struct Gate(Arc<Decision>);
+
+type Decision = dyn Fn(&str, &Effect) -> Verdict + Send + Sync;
 
 impl Gate {
     /// A gate of one's own: tool name and effect in, verdict out.

@@ -12,9 +12,20 @@ pub mod tokens;
 // the record
 pub mod transcript;
 // the request
+pub mod prompts;
 pub mod prompt;
 // the seams
 pub mod event;
 pub mod gate;
 pub mod model;
 pub mod tool;
+pub mod errand;
+pub mod desk;
+// the layers
+pub mod context;
+// the doing
+pub mod turn;
+pub mod agents;
+pub mod query_loop;
+
+pub use query_loop::{Answer, Error, Interrupt, Session};

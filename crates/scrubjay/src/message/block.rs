@@ -182,7 +182,7 @@ fn understand(json: &str) -> Kind {
         }
         ("tool_result", Known { tool_use_id: Some(call), content, is_error, .. }) => Kind::ToolResult(ToolResult {
             call: ToolCallId::new(call),
-            parts: content.map(parts).unwrap_or_default(),
+            parts: content.map(|content| parts(&content)).unwrap_or_default(),
             is_error: is_error.unwrap_or(false),
         }),
         (kind, _) => Kind::Other(kind.to_owned()),
@@ -190,7 +190,7 @@ fn understand(json: &str) -> Kind {
 }
 
 /// A result's content is a string or a list of blocks.
-fn parts(content: Box<RawValue>) -> Vec<Block> {
+fn parts(content: &RawValue) -> Vec<Block> {
     match serde_json::from_str::<String>(content.get()) {
         Ok(text) => vec![Block::text(text)],
         Err(_) => serde_json::from_str(content.get()).unwrap_or_default(),

@@ -1,0 +1,134 @@
+//! A fork: a background agent whose request begins with its parent's exact bytes, so that it reads the parent's cache.
+//!
+//! It keeps the parent's tool list and is restrained when it calls. It uses `turn`, never the query loop: it cannot
+//! compact, dream or fork, and it never writes to the parent's state.
+
+use crate::desk::Desk;
+use crate::digest::FilesSeen;
+use crate::errand::{Ending, Errand, Outcome};
+use crate::gate::{Gate, Verdict};
+use crate::message::{Block, Message, MessageId, Origin, Role, ToolResult, ToolUse, Usage};
+use crate::model::Reply;
+use crate::prompt::Prompt;
+use crate::prompts;
+use crate::tool::Effect;
+use crate::turn::{self, Halt, Hand, Stage};
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// Where a fork starts: the parent's last prompt, with what the model said to it, and what the parent has seen.
+#[derive(Debug, Clone)]
+pub struct Origins {
+    /// The parent's prompt, byte for byte.
+    pub prompt: Prompt,
+    /// The parent's files, cloned: what the fork reads does not count for the parent.
+    pub seen: FilesSeen,
+}
+
+/// Run an errand to its end. Cancelling the parent's token stops it; the reverse does not hold.
+pub async fn run(origins: Origins, errand: &Errand, desk: &Desk, cancel: &CancellationToken) -> Outcome {
+    let shared = origins.prompt.history.len();
+    let mut fork = Fork::new(origins, errand, desk);
+    let ending = fork.work(errand, desk, cancel).await;
+    let Fork { prompt, mut outcome, .. } = fork;
+    outcome.messages = prompt.history[shared..].to_vec();
+    outcome.ending = ending;
+    outcome
+}
+
+/// Whether this conversation is itself a fork. The tag is in its history, so it holds however the history came about.
+pub fn is_fork(prompt: &Prompt) -> bool {
+    prompt
+        .history
+        .iter()
+        .any(|message| message.origin == Origin::Reminder && message.text().contains("<scrubjay-errand "))
+}
+
+struct Fork {
+    prompt: Prompt,
+    seen: FilesSeen,
+    gate: Gate,
+    outcome: Outcome,
+}
+
+impl Fork {
+    fn new(origins: Origins, errand: &Errand, desk: &Desk) -> Self {
+        let Origins { mut prompt, seen } = origins;
+        let directive = directive(&prompt, errand);
+        let outcome = Outcome {
+            ending: Ending::Done,
+            messages: Vec::new(),
+            usage: Usage::default(),
+            calls: 0,
+            model: desk.model.name().to_owned(),
+            wrote: Vec::new(),
+            denials: 0,
+        };
+        prompt.history.push(spoken(Role::User, Origin::Reminder, directive, desk, 0));
+        Self { prompt, seen, gate: without_forks(errand.gate.clone()), outcome }
+    }
+
+    async fn work(&mut self, errand: &Errand, desk: &Desk, cancel: &CancellationToken) -> Ending {
+        for turn in 1..=errand.turns {
+            let reply = match turn::sample(desk, &self.prompt, Stage::Back, cancel).await {
+                Ok(reply) => reply,
+                Err(Halt::Interrupted { .. }) => return Ending::Cancelled,
+                Err(Halt::Model(error)) => return Ending::Failed(error.to_string()),
+            };
+            let calls = self.hear(&reply, desk, turn);
+            if calls.is_empty() {
+                return Ending::Done;
+            }
+            let hand = Hand { gate: &self.gate, seen: &self.seen, cancel, stage: Stage::Back };
+            let round = turn::run_tools(desk, &calls, &hand).await;
+            self.seen.extend(round.saw);
+            self.outcome.wrote.extend(round.wrote);
+            self.outcome.denials += round.denials;
+            self.prompt.history.push(spoken(Role::User, Origin::Tool, round.results, desk, turn));
+            if round.interrupted {
+                return Ending::Cancelled;
+            }
+        }
+        Ending::OutOfTurns
+    }
+
+    fn hear(&mut self, reply: &Reply, desk: &Desk, turn: u64) -> Vec<ToolUse> {
+        self.outcome.usage += reply.usage;
+        self.outcome.calls += 1;
+        self.outcome.model.clone_from(&reply.model);
+        let message = spoken(Role::Assistant, Origin::Model, reply.blocks.clone(), desk, turn);
+        let calls = message.tool_uses().cloned().collect();
+        self.prompt.history.push(message);
+        calls
+    }
+}
+
+/// The one new message. Calls that are still open get the same answer in every fork, so that siblings differ in their
+/// last block alone.
+fn directive(prompt: &Prompt, errand: &Errand) -> Vec<Block> {
+    let open = prompt.history.last().into_iter().flat_map(|last| last.tool_uses());
+    let mut blocks: Vec<Block> = open
+        .map(|call| {
+            let parts = vec![Block::text(prompts::FORK_PLACEHOLDER.trim())];
+            Block::tool_result(ToolResult { call: call.id.clone(), parts, is_error: false })
+        })
+        .collect();
+    blocks.push(Block::text(prompts::errand(&errand.name, &errand.directive)));
+    blocks
+}
+
+fn without_forks(gate: Gate) -> Gate {
+    Gate::new(move |tool, effect| match effect {
+        Effect::Summons => Verdict::Deny(prompts::FORK_CANNOT_FORK.trim().to_owned()),
+        // Nobody is there to be asked.
+        effect => match gate.decide(tool, effect) {
+            Verdict::Ask => Verdict::Deny("a background errand cannot ask the person".to_owned()),
+            verdict => verdict,
+        },
+    })
+}
+
+fn spoken(role: Role, origin: Origin, blocks: Vec<Block>, desk: &Desk, turn: u64) -> Arc<Message> {
+    let id = MessageId::new(format!("fork-{turn}-{role:?}").to_lowercase());
+    Arc::new(Message { id, role, origin, at: desk.clock.now(), blocks })
+}

@@ -1,0 +1,80 @@
+//! The desk: what does not change during a session. It holds things and decides nothing.
+
+use crate::clock::Clock;
+use crate::event::Events;
+use crate::gate::Gate;
+use crate::limits::Limits;
+use crate::model::{Model, Pending};
+use crate::tool::{Effect, Tool};
+use jiff::tz::TimeZone;
+use serde_json::Value;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What a session works with.
+#[derive(Clone)]
+pub struct Desk {
+    /// Who answers.
+    pub model: Arc<dyn Model>,
+    /// What the model can do.
+    pub tools: Arc<[Arc<dyn Tool>]>,
+    /// What it may do.
+    pub gate: Gate,
+    /// Who is asked when the gate is unsure.
+    pub person: Person,
+    /// Who watches.
+    pub events: Events,
+    /// What time it is.
+    pub clock: Arc<dyn Clock>,
+    /// Where the person is, for dates.
+    pub zone: TimeZone,
+    /// Every number.
+    pub limits: Arc<Limits>,
+    /// The working directory.
+    pub dir: PathBuf,
+}
+
+/// What a person is asked before a tool call.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// Which tool.
+    pub tool: String,
+    /// With what.
+    pub input: Value,
+    /// What it would do.
+    pub effect: Effect,
+}
+
+/// What the person says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Consent {
+    /// Go ahead.
+    Granted,
+    /// No, and what to tell the model.
+    Declined(String),
+}
+
+/// Whoever answers when the gate is unsure.
+#[derive(Clone)]
+pub struct Person(Arc<dyn Fn(Request) -> Pending<'static, Consent> + Send + Sync>);
+
+impl Person {
+    /// Ask this way.
+    pub fn new(ask: impl Fn(Request) -> Pending<'static, Consent> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(ask))
+    }
+
+    /// Nobody is there: every question is declined with these words.
+    pub fn absent(reason: impl Into<String>) -> Self {
+        let reason = reason.into();
+        Self::new(move |_| {
+            let reason = reason.clone();
+            Box::pin(async move { Consent::Declined(reason) })
+        })
+    }
+
+    /// May this happen?
+    pub fn ask(&self, request: Request) -> Pending<'static, Consent> {
+        (self.0)(request)
+    }
+}

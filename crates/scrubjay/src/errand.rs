@@ -1,0 +1,64 @@
+//! An errand: what a layer wants a fork to do. Layers never run agents; they return one of these, and the loop sends it.
+
+use crate::gate::Gate;
+use crate::message::{Message, Usage};
+use crate::transcript::Entry;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Work for a fork.
+pub struct Errand {
+    /// Who asks: the query source in the ledger.
+    pub name: String,
+    /// What the fork is told.
+    pub directive: String,
+    /// What its tools may touch.
+    pub gate: Gate,
+    /// How many rounds it has.
+    pub turns: u64,
+    /// What to append to the parent when it comes home.
+    pub receipt: Receipt,
+}
+
+/// Turns an outcome into the entry that records it.
+pub type Receipt = Box<dyn FnOnce(&Outcome) -> Option<Entry> + Send>;
+
+/// How an errand ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ending {
+    /// It said it was done.
+    Done,
+    /// Its rounds ran out.
+    OutOfTurns,
+    /// It was stopped.
+    Cancelled,
+    /// It failed.
+    Failed(String),
+}
+
+/// What a fork brings home.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// How it ended.
+    pub ending: Ending,
+    /// What it said and was told after the shared prefix.
+    pub messages: Vec<Arc<Message>>,
+    /// What its calls took together.
+    pub usage: Usage,
+    /// How many calls it made.
+    pub calls: u64,
+    /// Which model answered.
+    pub model: String,
+    /// Files it changed.
+    pub wrote: Vec<PathBuf>,
+    /// How many tool calls were refused.
+    pub denials: u64,
+}
+
+impl Outcome {
+    /// The last thing it said.
+    pub fn text(&self) -> String {
+        let said = self.messages.iter().rev().find(|message| message.origin == crate::message::Origin::Model);
+        said.map(|message| message.text()).unwrap_or_default()
+    }
+}

@@ -1,0 +1,309 @@
+//! The query loop: one question in, one answer out, and everything that keeps the conversation small on the way.
+//! Read this file top to bottom and you have read the engine.
+
+use crate::agents::fork::{self, Origins};
+use crate::context::{self, Full};
+use crate::desk::Desk;
+use crate::errand::{Errand, Outcome};
+use crate::event::Event;
+use crate::message::{Block, Kind, Origin, Role, StopReason, Usage};
+use crate::model::{ModelError, Reply};
+use crate::prompt::Prompt;
+use crate::prompts;
+use crate::transcript::{Call, Cause, Entry, Opening, Transcript, TranscriptError};
+use crate::turn::{self, Halt, Hand, Round, Stage};
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio_util::sync::CancellationToken;
+
+/// A conversation: what happened, and the desk it happens at.
+pub struct Session {
+    transcript: Transcript,
+    desk: Desk,
+    interrupt: Interrupt,
+}
+
+/// Stops the question that is being answered. Cheap to clone, and safe to use at any time.
+#[derive(Clone, Default)]
+pub struct Interrupt(Arc<Mutex<CancellationToken>>);
+
+/// One answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// What the model said last.
+    pub text: String,
+    /// What the whole question took.
+    pub usage: Usage,
+    /// How many times the model was asked.
+    pub rounds: u64,
+    /// Why it stopped.
+    pub stop: StopReason,
+}
+
+/// Why there is no answer. The transcript is valid all the same, and the next question can be asked.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The model failed.
+    #[error("{0}")]
+    Model(ModelError),
+    /// The conversation does not fit.
+    #[error(transparent)]
+    Full(#[from] Full),
+    /// The disk failed.
+    #[error(transparent)]
+    Transcript(#[from] TranscriptError),
+    /// The person interrupted.
+    #[error("interrupted")]
+    Interrupted,
+    /// It went on for too long.
+    #[error("stopped after {0} rounds without an answer; ask again to go on, or raise the limit `rounds_per_question`")]
+    TooManyRounds(u64),
+}
+
+impl Session {
+    /// Begin, or go on with what a transcript holds. The opening is what every request starts with: sent unchanged from
+    /// here on, and recorded again only when it differs from what was last sent.
+    pub fn new(transcript: Transcript, desk: Desk, opening: Opening) -> Result<Self, Error> {
+        let mut session = Self { transcript, desk, interrupt: Interrupt::default() };
+        session.open(opening)?;
+        session.close_open_calls()?;
+        Ok(session)
+    }
+
+    /// Ask, and get an answer.
+    pub async fn ask(&mut self, question: Vec<Block>) -> Result<Answer, Error> {
+        let cancel = self.interrupt.arm();
+        self.tell_the_date()?;
+        self.say(Role::User, Origin::Person, question)?;
+        let mut answering = Answering::new(self.desk.limits.cut_stream_resumes);
+        for _ in 0..self.desk.limits.rounds_per_question {
+            let prompt = self.ready()?;
+            let reply = match turn::sample(&self.desk, &prompt, Stage::Front, &cancel).await {
+                Ok(reply) => reply,
+                Err(halt) => {
+                    self.recover(halt, &mut answering)?;
+                    continue;
+                }
+            };
+            self.record(&reply, &mut answering)?;
+            if reply.is_final() {
+                return Ok(answering.finish(&reply));
+            }
+            self.run_tools(&reply, &cancel).await?;
+        }
+        Err(Error::TooManyRounds(self.desk.limits.rounds_per_question))
+    }
+
+    /// Everything before a request: fit the window, make it safe on disk, render.
+    fn ready(&mut self) -> Result<Prompt, Error> {
+        context::prepare(&self.transcript, &self.desk)?;
+        self.transcript.settle()?;
+        Ok(Prompt::of(self.transcript.view()))
+    }
+
+    /// A reply is part of the record before anything is done about it.
+    fn record(&mut self, reply: &Reply, answering: &mut Answering) -> Result<(), Error> {
+        if !reply.blocks.is_empty() {
+            self.say(Role::Assistant, Origin::Model, reply.blocks.clone())?;
+        }
+        self.book(reply.usage, reply.model.clone(), reply.stop.clone())?;
+        answering.usage += reply.usage;
+        answering.rounds += 1;
+        Ok(())
+    }
+
+    /// Run the tools a reply called; their results enter the record together, each call with its answer.
+    async fn run_tools(&mut self, reply: &Reply, cancel: &CancellationToken) -> Result<(), Error> {
+        let calls: Vec<_> = reply
+            .blocks
+            .iter()
+            .filter_map(|block| match block.kind() {
+                Kind::ToolUse(call) => Some(call.clone()),
+                _ => None,
+            })
+            .collect();
+        let seen = self.transcript.view().files.clone();
+        let hand = Hand { gate: &self.desk.gate, seen: &seen, cancel, stage: Stage::Front };
+        let round = turn::run_tools(&self.desk, &calls, &hand).await;
+        let interrupted = round.interrupted;
+        self.admit(round)?;
+        if interrupted { Err(Error::Interrupted) } else { Ok(()) }
+    }
+
+    fn admit(&mut self, round: Round) -> Result<(), Error> {
+        for (path, digest) in round.saw {
+            self.transcript.append(Entry::Saw { path, digest }, self.desk.clock.now())?;
+        }
+        self.say(Role::User, Origin::Tool, round.results)
+    }
+
+    /// What to do when there is no reply: keep what was shown, and go on where that makes sense.
+    fn recover(&mut self, halt: Halt, answering: &mut Answering) -> Result<(), Error> {
+        match halt {
+            Halt::Interrupted { shown } => {
+                if !shown.is_empty() {
+                    self.say(Role::Assistant, Origin::Model, vec![Block::text(shown)])?;
+                }
+                Err(Error::Interrupted)
+            }
+            Halt::Model(ModelError::Cut { partial, usage, because }) if answering.resumes > 0 => {
+                answering.resumes -= 1;
+                self.desk.events.notice(format!("the reply was cut off ({because}); asking for the rest"));
+                self.keep_partial(partial, usage)?;
+                self.say(Role::User, Origin::Reminder, vec![Block::text(prompts::CONTINUE.trim())])
+            }
+            Halt::Model(ModelError::Cut { partial, usage, because }) => {
+                self.keep_partial(partial, usage)?;
+                Err(Error::Model(ModelError::Cut { partial: Vec::new(), usage, because }))
+            }
+            Halt::Model(error) => Err(Error::Model(error)),
+        }
+    }
+
+    /// What arrived of a cut reply was shown, so it is part of the conversation.
+    fn keep_partial(&mut self, partial: Vec<Block>, usage: Usage) -> Result<(), Error> {
+        let kept: Vec<Block> = partial.into_iter().filter(|block| block.as_text().is_some()).collect();
+        if !kept.is_empty() {
+            self.say(Role::Assistant, Origin::Model, kept)?;
+        }
+        self.book(usage, self.desk.model.name().to_owned(), StopReason::Other("cut".to_owned()))
+    }
+
+    /// Send an errand: a fork with this session's exact prefix. Its cost and its receipt are recorded when it is home.
+    pub async fn send(&mut self, errand: Errand) -> Result<Outcome, Error> {
+        let cancel = self.interrupt.arm();
+        let outcome = fork::run(self.origins(), &errand, &self.desk, &cancel).await;
+        self.welcome(errand, &outcome)?;
+        Ok(outcome)
+    }
+
+    /// What a fork of this session starts from.
+    pub fn origins(&self) -> Origins {
+        let view = self.transcript.view();
+        Origins { prompt: Prompt::of(view), seen: view.files.clone() }
+    }
+
+    /// Record what an errand took and what it left.
+    pub fn welcome(&mut self, errand: Errand, outcome: &Outcome) -> Result<(), Error> {
+        let now = self.desk.clock.now();
+        if outcome.calls > 0 {
+            let (source, model, usage) = (errand.name, outcome.model.clone(), outcome.usage);
+            self.transcript.append(Entry::Replied(Call { source, model, usage, stop: StopReason::EndTurn }), now)?;
+        }
+        if let Some(entry) = (errand.receipt)(outcome) {
+            self.transcript.append(entry, now)?;
+        }
+        Ok(())
+    }
+
+    /// Use another desk from here on: another model, other tools. A change in what requests begin with is a declared
+    /// break.
+    pub fn reopen(&mut self, desk: Desk, opening: Opening) -> Result<(), Error> {
+        self.desk = desk;
+        self.open(opening)
+    }
+
+    fn open(&mut self, opening: Opening) -> Result<(), Error> {
+        let because = match &self.transcript.view().opening {
+            None => None,
+            Some(last) if **last == opening => return Ok(()),
+            Some(last) => Some(difference(last, &opening)),
+        };
+        let entry = Entry::Opened { opening: Arc::new(opening), because };
+        Ok(self.transcript.append(entry, self.desk.clock.now())?)
+    }
+
+    /// A session that was killed in the middle of a tool round goes on with every call answered.
+    fn close_open_calls(&mut self) -> Result<(), Error> {
+        let lost = match self.transcript.view().history.last() {
+            Some(last) if last.tool_uses().next().is_some() => Prompt::of(self.transcript.view()).history.pop(),
+            _ => None,
+        };
+        match lost {
+            Some(answers) => self.say(Role::User, Origin::Tool, answers.blocks.clone()),
+            None => Ok(()),
+        }
+    }
+
+    /// The date is told when it is not that of the last message, so that midnight changes nothing that was sent.
+    fn tell_the_date(&mut self) -> Result<(), Error> {
+        let day = |at: jiff::Timestamp| at.to_zoned(self.desk.zone.clone()).date();
+        let today = day(self.desk.clock.now());
+        let last = self.transcript.view().history.last().map(|message| day(message.at));
+        if last == Some(today) {
+            return Ok(());
+        }
+        let words = prompts::date(&format!("{today} ({:?})", today.weekday()));
+        self.say(Role::User, Origin::Reminder, vec![Block::text(words)])
+    }
+
+    fn say(&mut self, role: Role, origin: Origin, blocks: Vec<Block>) -> Result<(), Error> {
+        self.transcript.say(role, origin, blocks, self.desk.clock.now())?;
+        Ok(())
+    }
+
+    fn book(&mut self, usage: Usage, model: String, stop: StopReason) -> Result<(), Error> {
+        let source = Call::MAIN.to_owned();
+        self.desk.events.emit(Event::Replied { source: source.clone(), usage });
+        let call = Call { source, model, usage, stop };
+        Ok(self.transcript.append(Entry::Replied(call), self.desk.clock.now())?)
+    }
+
+    /// Everything that happened.
+    pub fn transcript(&self) -> &Transcript {
+        &self.transcript
+    }
+
+    /// What the session works with.
+    pub fn desk(&self) -> &Desk {
+        &self.desk
+    }
+
+    /// A handle that stops the question being answered.
+    pub fn interrupt(&self) -> Interrupt {
+        self.interrupt.clone()
+    }
+}
+
+impl Interrupt {
+    /// Stop.
+    pub fn now(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).cancel();
+    }
+
+    fn arm(&self) -> CancellationToken {
+        let fresh = CancellationToken::new();
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = fresh.clone();
+        fresh
+    }
+}
+
+/// What is counted while a question is being answered.
+struct Answering {
+    usage: Usage,
+    rounds: u64,
+    resumes: u64,
+}
+
+impl Answering {
+    fn new(resumes: u64) -> Self {
+        Self { usage: Usage::default(), rounds: 0, resumes }
+    }
+
+    fn finish(self, reply: &Reply) -> Answer {
+        let text = reply.blocks.iter().filter_map(Block::as_text).collect::<Vec<_>>().join("\n");
+        Answer { text, usage: self.usage, rounds: self.rounds, stop: reply.stop.clone() }
+    }
+}
+
+/// The first part, in cache order, in which two openings differ.
+fn difference(last: &Opening, next: &Opening) -> Cause {
+    if last.model != next.model {
+        Cause::Model
+    } else if last.tools != next.tools {
+        Cause::Tools
+    } else if last.system != next.system {
+        Cause::System
+    } else {
+        Cause::History
+    }
+}

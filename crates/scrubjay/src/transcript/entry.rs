@@ -1,0 +1,237 @@
+//! What can happen in a session.
+
+use super::Opening;
+use crate::digest::Digest;
+use crate::message::{Message, StopReason, Usage};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Names one entry: its place in the transcript, from 0.
+pub type EntryId = u64;
+
+/// Why a cached prefix ended. One closed list, used wherever a cache miss is explained.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// Another model was chosen.
+    Model,
+    /// The system prompt changed.
+    System,
+    /// The tools changed.
+    Tools,
+    /// Earlier messages changed.
+    History,
+    /// It was too long ago.
+    Ttl,
+    /// The provider dropped it.
+    Server,
+    /// We changed it.
+    Us,
+}
+
+impl Cause {
+    /// The cause in one word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Cause::Model => "model",
+            Cause::System => "system",
+            Cause::Tools => "tools",
+            Cause::History => "history",
+            Cause::Ttl => "ttl",
+            Cause::Server => "server",
+            Cause::Us => "us",
+        }
+    }
+}
+
+/// Something that happened. Appended, never changed.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Entry {
+    /// The file begins.
+    Began(Began),
+    /// What every later request begins with.
+    Opened {
+        /// Tools, system prompt, instructions.
+        opening: Arc<Opening>,
+        /// Why it replaces an earlier one; the first has no reason.
+        because: Option<Cause>,
+    },
+    /// Somebody said something.
+    Said(Arc<Message>),
+    /// The model has seen these bytes of a file.
+    Saw {
+        /// Which file.
+        path: PathBuf,
+        /// Which bytes.
+        digest: Digest,
+    },
+    /// A model call was answered.
+    Replied(Call),
+    /// Records before this one were lost to damage; what the model sees may have changed.
+    Mended {
+        /// How many records could not be read.
+        lost: u64,
+    },
+    /// Written by a newer version: kept in the file, skipped here.
+    Unknown(String),
+}
+
+/// The first entry of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Began {
+    /// The format of the file.
+    pub format: u32,
+    /// The session.
+    pub session: String,
+    /// The working directory.
+    pub dir: PathBuf,
+    /// The program that wrote it.
+    pub version: String,
+    /// The session this one was forked from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<String>,
+}
+
+/// One answered model call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Call {
+    /// Who asked: `main`, or the name of an errand.
+    pub source: String,
+    /// Which model answered.
+    pub model: String,
+    /// What it counted.
+    pub usage: Usage,
+    /// Why it stopped.
+    pub stop: StopReason,
+}
+
+impl Call {
+    /// The person's own conversation asked.
+    pub const MAIN: &'static str = "main";
+}
+
+impl Entry {
+    /// Whether requests after this entry may differ from those before it, and why.
+    pub fn breaks_cache(&self) -> Option<&'static str> {
+        match self {
+            Entry::Opened { because, .. } => because.map(Cause::word),
+            Entry::Mended { .. } => Some(Cause::History.word()),
+            _ => None,
+        }
+    }
+}
+
+/// An entry with its place in the record.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Record {
+    /// Its place.
+    pub id: EntryId,
+    /// The entry it follows.
+    pub parent: Option<EntryId>,
+    /// When it was appended.
+    pub at: Timestamp,
+    /// What happened.
+    pub entry: Entry,
+}
+
+#[derive(Serialize)]
+struct Outgoing<'a, T> {
+    id: EntryId,
+    parent: Option<EntryId>,
+    at: Timestamp,
+    kind: &'a str,
+    data: &'a T,
+}
+
+#[derive(Deserialize)]
+struct Incoming<'a> {
+    id: EntryId,
+    #[serde(default)]
+    parent: Option<EntryId>,
+    at: Timestamp,
+    kind: &'a str,
+    #[serde(borrow)]
+    data: &'a RawValue,
+}
+
+#[derive(Serialize, Deserialize)]
+struct OpenedData {
+    opening: Arc<Opening>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    because: Option<Cause>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct SawData {
+    path: PathBuf,
+    digest: Digest,
+}
+
+#[derive(Serialize, Deserialize)]
+struct MendedData {
+    lost: u64,
+}
+
+impl Record {
+    /// The record as one line of JSON.
+    pub fn to_json(&self) -> serde_json::Result<String> {
+        match &self.entry {
+            Entry::Began(data) => self.outgoing("began", data),
+            Entry::Opened { opening, because } => {
+                self.outgoing("opened", &OpenedData { opening: opening.clone(), because: *because })
+            }
+            Entry::Said(message) => self.outgoing("said", message),
+            Entry::Saw { path, digest } => {
+                self.outgoing("saw", &SawData { path: path.clone(), digest: digest.clone() })
+            }
+            Entry::Replied(data) => self.outgoing("replied", data),
+            Entry::Mended { lost } => self.outgoing("mended", &MendedData { lost: *lost }),
+            Entry::Unknown(kind) => self.outgoing(kind, &()),
+        }
+    }
+
+    fn outgoing<T: Serialize>(&self, kind: &str, data: &T) -> serde_json::Result<String> {
+        let json = serde_json::to_string(&Outgoing { id: self.id, parent: self.parent, at: self.at, kind, data })?;
+        Ok(json.replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029"))
+    }
+
+    /// Read one line of JSON. Kinds and fields of newer versions are not errors.
+    pub fn from_json(json: &str) -> serde_json::Result<Self> {
+        let incoming: Incoming<'_> = serde_json::from_str(json)?;
+        let data = incoming.data.get();
+        let entry = match incoming.kind {
+            "began" => Entry::Began(serde_json::from_str(data)?),
+            "opened" => {
+                let OpenedData { opening, because } = serde_json::from_str(data)?;
+                Entry::Opened { opening, because }
+            }
+            "said" => Entry::Said(Arc::new(serde_json::from_str(data)?)),
+            "saw" => {
+                let SawData { path, digest } = serde_json::from_str(data)?;
+                Entry::Saw { path, digest }
+            }
+            "replied" => Entry::Replied(serde_json::from_str(data)?),
+            "mended" => Entry::Mended { lost: serde_json::from_str::<MendedData>(data)?.lost },
+            kind => Entry::Unknown(kind.to_owned()),
+        };
+        Ok(Self { id: incoming.id, parent: incoming.parent, at: incoming.at, entry })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_of_a_newer_version_is_read_as_far_as_it_is_known() {
+        let json = r#"{"id":7,"parent":6,"at":"2026-01-01T00:00:00Z","mood":"new","kind":"collapsed","data":{"x":1}}"#;
+        let record = Record::from_json(json).unwrap();
+        assert_eq!((record.id, record.entry), (7, Entry::Unknown("collapsed".into())));
+
+        let json = r#"{"id":7,"parent":6,"at":"2026-01-01T00:00:00Z","kind":"mended","data":{"lost":2,"why":"?"}}"#;
+        assert_eq!(Record::from_json(json).unwrap().entry, Entry::Mended { lost: 2 });
+    }
+}
