@@ -18,3 +18,5 @@ pub mod event;
 pub mod gate;
 pub mod model;
 pub mod tool;
+// hands
+pub mod tools;
