@@ -20,3 +20,4 @@ pub mod model;
 pub mod tool;
 // hands
 pub mod tools;
+pub mod permission;
