@@ -7,9 +7,9 @@
 pub mod limits;
 pub mod clock;
 pub mod digest;
+pub mod frontmatter;
 pub mod paths;
 pub mod settings;
-pub mod frontmatter;
 pub mod message;
 pub mod tokens;
 // the record
@@ -24,6 +24,9 @@ pub mod gate;
 pub mod event;
 pub mod errand;
 pub mod desk;
+// hands
+pub mod tools;
+pub mod permission;
 // the layers
 pub mod context;
 // the doing
