@@ -92,11 +92,7 @@ mod tests {
         let table = [
             ("only instructions", vec![], vec![at(0, 0)]),
             ("a first question", vec![text(User, "q")], vec![at(1, 0)]),
-            (
-                "after a reply",
-                vec![text(User, "q"), text(Assistant, "a"), text(User, "q2")],
-                vec![at(1, 0), at(3, 0)],
-            ),
+            ("after a reply", vec![text(User, "q"), text(Assistant, "a"), text(User, "q2")], vec![at(1, 0), at(3, 0)]),
             (
                 "thinking and empty text are passed over",
                 vec![text(User, "q"), said(Assistant, vec![Block::text("a"), thinking(), Block::text("")])],
