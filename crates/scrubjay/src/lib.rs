@@ -13,6 +13,7 @@ pub mod tokens;
 pub mod transcript;
 // the request
 pub mod prompt;
+pub mod prompt_cache;
 // the seams
 pub mod event;
 pub mod gate;
