@@ -16,7 +16,10 @@ use std::time::{Duration, Instant};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let home = tempfile::tempdir()?;
-    println!("{:>8} {:>10} {:>12} {:>12} {:>7} {:>14} {:>12}", "rounds", "bytes", "plain parse", "resume", "ratio", "one more entry", "prompt");
+    println!(
+        "{:>8} {:>10} {:>12} {:>12} {:>7} {:>14} {:>12}",
+        "rounds", "bytes", "plain parse", "resume", "ratio", "one more entry", "prompt"
+    );
     for rounds in [500, 5_000] {
         let path = home.path().join(format!("{rounds}.jsonl"));
         let mut session = write(&path, rounds)?;
@@ -24,7 +27,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let (mut plain, mut resume) = (Vec::new(), Vec::new());
         for _ in 0..15 {
             plain.push(timed(|| plain_parse(&path)));
-            resume.push(timed(|| Transcript::peek(&path, SessionId::new("s"), Arc::new(Limits::default())).map(drop).is_ok()));
+            resume.push(timed(|| {
+                Transcript::peek(&path, SessionId::new("s"), Arc::new(Limits::default())).map(drop).is_ok()
+            }));
         }
         let more: Vec<_> = (0..50).map(|_| timed(|| session.append(reply(), at()).is_ok())).collect();
         let prompt: Vec<_> = (0..15).map(|_| timed(|| Prompt::of(session.view()))).collect();
@@ -45,7 +50,8 @@ fn at() -> Timestamp {
 
 /// A coding session: a question now and then, a tool call and its result each round.
 fn write(path: &Path, rounds: usize) -> Result<Transcript, Box<dyn std::error::Error>> {
-    let began = Began { format: FORMAT, session: "s".into(), dir: "/p".into(), version: "bench".into(), forked_from: None };
+    let began =
+        Began { format: FORMAT, session: "s".into(), dir: "/p".into(), version: "bench".into(), forked_from: None };
     let mut session = Transcript::create(path, began, at(), Arc::new(Limits::default()))?;
     for n in 0..rounds {
         if n % 10 == 0 {
@@ -53,7 +59,8 @@ fn write(path: &Path, rounds: usize) -> Result<Transcript, Box<dyn std::error::E
         }
         let call = format!("toolu_{n:020}");
         let input = json!({ "file_path": format!("src/module_{n}.rs"), "offset": n, "limit": 100 });
-        let said = vec![Block::text("I will look at that file first."), Block::tool_use(call.as_str().into(), "Read", input)];
+        let said =
+            vec![Block::text("I will look at that file first."), Block::tool_use(call.as_str().into(), "Read", input)];
         session.say(Role::Assistant, Origin::Model, said, at())?;
         session.append(reply(), at())?;
         let line = format!("{n:>6}\tlet value = compute(\"{n}\", Some({n}))?; // with a \"quoted\" remark\n");
@@ -71,7 +78,11 @@ fn reply() -> Entry {
 
 fn plain_parse(path: &Path) -> Option<Vec<Value>> {
     let bytes = std::fs::read(path).ok()?;
-    bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).map(|line| serde_json::from_slice(line).ok()).collect()
+    bytes
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty())
+        .map(|line| serde_json::from_slice(line).ok())
+        .collect()
 }
 
 fn timed<T>(work: impl FnOnce() -> T) -> Duration {
