@@ -18,6 +18,7 @@ pub mod transcript;
 pub mod prompt;
 // the seams
 pub mod event;
+pub mod hooks;
 pub mod gate;
 pub mod model;
 pub mod tool;
