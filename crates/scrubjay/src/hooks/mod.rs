@@ -10,6 +10,7 @@ mod process;
 pub use answer::{HookOutcome, Permission, PermissionAsked};
 
 use crate::limits::Limits;
+use crate::settings::{Settings, key};
 use config::Hook;
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -241,6 +242,14 @@ pub struct Hooks {
 }
 
 impl Hooks {
+    /// The hooks that settings allow in this session.
+    pub fn configured(settings: &Settings) -> (Self, Vec<String>) {
+        match settings.table(&key::HOOKS) {
+            Some(table) if settings.flag(&key::HOOKS_ENABLED) => Self::from_toml(table, settings.limits()),
+            _ => (Self::default(), Vec::new()),
+        }
+    }
+
     /// Hooks from settings, and what was wrong with them. A hook that cannot be understood is left out, the others run.
     pub fn from_toml(table: &toml::Table, limits: &Limits) -> (Self, Vec<String>) {
         match serde_json::to_value(table) {

@@ -42,7 +42,7 @@ pub(super) async fn run(hook: &Hook, told: &[u8], dir: &Path, limits: &Limits) -
         Ok(child) => Running { child, ended: false },
         Err(error) => return Ran::Failed(format!("cannot be started ({error})")),
     };
-    match tokio::time::timeout(hook.timeout, running.to_the_end(told, limits)).await {
+    match tokio::time::timeout(hook.timeout, running.finish(told, limits)).await {
         Ok(ran) => ran,
         Err(_) => {
             running.end(Duration::from_millis(limits.hook_grace_ms)).await;
@@ -80,7 +80,7 @@ struct Running {
 }
 
 impl Running {
-    async fn to_the_end(&mut self, told: &[u8], limits: &Limits) -> Ran {
+    async fn finish(&mut self, told: &[u8], limits: &Limits) -> Ran {
         let most = usize::try_from(limits.hook_output_bytes).unwrap_or(usize::MAX);
         let (mut stdout, mut stderr) = (Captured::default(), Captured::default());
         let (input, out, err) = (self.child.stdin().take(), self.child.stdout().take(), self.child.stderr().take());

@@ -1,6 +1,7 @@
 //! Hooks as real processes: what they are told, what they may answer, and how they fail.
 
 use super::*;
+use crate::settings::{SettingsFile, Sources};
 use std::fs;
 use std::io::Read;
 use std::path::PathBuf;
@@ -295,9 +296,7 @@ async fn a_timeout_ends_the_whole_group() {
     let outcome = place.run_all(&[hook], PROMPT).await;
     assert!(outcome.notices[0].contains("took longer than 1s"), "{outcome:?}");
     rustix::fs::fcntl_setfl(&alive, rustix::fs::OFlags::RDONLY).unwrap();
-    let mut said = String::new();
-    fs::File::from(alive).read_to_string(&mut said).unwrap();
-    assert_eq!(said, "\n", "it had begun, and nobody is left");
+    fs::File::from(alive).read_to_end(&mut Vec::new()).unwrap();
 }
 
 // spec: Q3
@@ -343,6 +342,19 @@ async fn matchers_choose_and_twins_run_once() {
     assert_eq!(place.file("count"), "once\n");
     let exec = json!({ "command": "printf", "args": ["%s", "$HOME; ls"] });
     assert_eq!(place.run_all(&[exec], PROMPT).await.context, ["$HOME; ls"], "arguments meet no shell");
+}
+
+// spec: Q5
+// spec: W4
+#[test]
+fn hooks_come_from_settings_unless_switched_off() {
+    let table = toml::from_str("[[hooks.Stop]]\nhooks = [{ command = \"true\" }]").unwrap();
+    let file = || Some(SettingsFile { table: toml::Table::clone(&table), file: PathBuf::from("s.toml") });
+    let listens = |sources: Sources| Hooks::configured(&Settings::resolve(&sources)).0.listens_to(HookEvent::Stop);
+    let bare = vec![("SCRUBJAY_SIMPLE".to_owned(), "1".to_owned())];
+    assert!(listens(Sources { user: file(), ..Sources::default() }));
+    assert!(!listens(Sources { user: file(), environment: bare, ..Sources::default() }), "bare mode has no hooks");
+    assert!(!listens(Sources { project: file(), ..Sources::default() }), "a repository brings none");
 }
 
 // spec: Q5
