@@ -23,6 +23,7 @@ pub mod model;
 pub mod tool;
 pub mod gate;
 pub mod event;
+pub mod hooks;
 pub mod errand;
 pub mod desk;
 // hands
