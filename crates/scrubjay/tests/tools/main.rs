@@ -1,0 +1,7 @@
+//! Stories of the tools, with real files and real processes.
+
+mod bench;
+mod files;
+mod searches;
+mod shells;
+mod skills;
