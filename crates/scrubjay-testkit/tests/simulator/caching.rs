@@ -1,7 +1,8 @@
 //! Hit rates over real HTTP: what is read, written and paid in full.
 
-use super::*;
+use crate::client::*;
 use scrubjay_testkit::simulator::{Pacer, Script, Simulator, text};
+use serde_json::{Value, json};
 use std::time::Duration;
 
 async fn echoing() -> Simulator {

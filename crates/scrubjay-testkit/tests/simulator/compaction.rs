@@ -1,7 +1,8 @@
 //! Compaction on demand.
 
-use super::*;
+use crate::client::*;
 use scrubjay_testkit::simulator::{Script, Simulator, text, thinking};
+use serde_json::{Value, json};
 
 const MODEL: &str = "claude-opus-5-5";
 
@@ -78,6 +79,6 @@ async fn every_misuse_has_its_code() {
         let (status, reply) = client.post("/v1/messages", &body).await;
         assert_eq!((status, &reply["error"]["details"]["error_code"]), (400, &json!(code)), "{reply}");
     }
-    let bare = Client { headers: Vec::new(), ..client }.with("x-api-key", "k").with("anthropic-version", "2023-06-01");
+    let bare = client.without("anthropic-beta");
     assert_eq!(bare.refused(&compact(&[user("x")])).await, "compaction: Extra inputs are not permitted");
 }

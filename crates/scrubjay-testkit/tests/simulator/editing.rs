@@ -1,7 +1,8 @@
 //! Context management on the server, reminders that clear themselves, and cache edits.
 
-use super::*;
+use crate::client::*;
 use scrubjay_testkit::simulator::{CLEARED_RESULT, Script, Simulator, text, thinking, tokens};
+use serde_json::{Value, json};
 
 const CLEARING: &str = "context-management-2025-06-27";
 

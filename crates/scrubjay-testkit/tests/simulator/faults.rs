@@ -1,7 +1,8 @@
 //! Everything that goes wrong on purpose.
 
-use super::*;
+use crate::client::*;
 use scrubjay_testkit::simulator::{Cut, Pacer, Script, Sent, Simulator, dropped, error, html_page, raw, text};
+use serde_json::{Value, json};
 
 fn hello() -> Value {
     ask("claude-opus-5-5", &[user("hi")])

@@ -1,7 +1,8 @@
 //! Chat Completions, Responses, and the list of models in both dialects.
 
-use super::*;
+use crate::client::*;
 use scrubjay_testkit::simulator::{ModelRow, Script, Simulator, text, thinking, tool_use_as};
+use serde_json::{Value, json};
 
 fn chat(messages: Value) -> Value {
     json!({ "model": "gpt-5.6", "messages": messages })

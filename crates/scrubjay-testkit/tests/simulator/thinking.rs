@@ -1,7 +1,8 @@
 //! Thinking that belongs to the words before it.
 
-use super::*;
+use crate::client::*;
 use scrubjay_testkit::simulator::{Script, Simulator, text, thinking};
+use serde_json::{Value, json};
 
 const BOUND: &str = "claude-opus-5-5";
 const BINDING: &str = "thinking-binding-controls-2026-08-01";

@@ -1,7 +1,8 @@
 //! Everything the Messages API refuses, in its words.
 
-use super::*;
+use crate::client::*;
 use scrubjay_testkit::simulator::{ModelRow, Script, Simulator};
+use serde_json::{Value, json};
 
 fn marks(count: usize) -> Value {
     user((0..count).map(|_| marked(words("m", 1), "5m")).collect::<Vec<_>>())
@@ -30,9 +31,7 @@ fn system() -> Value {
     serde_json::from_str(SYSTEM).unwrap()
 }
 
-fn refusals() -> Vec<(Value, &'static str)> {
-    let hi = || said(&[user("hi")]);
-    let prewarm = || with(hi(), "max_tokens", json!(0));
+fn wrong_blocks() -> Vec<(Value, &'static str)> {
     vec![
         (said(&[marks(5)]), "A maximum of 4 blocks with cache_control may be provided. Found 5."),
         (
@@ -55,6 +54,11 @@ fn refusals() -> Vec<(Value, &'static str)> {
             said(&[user("a"), assistant("b"), user([result("t9")])]),
             "messages.2.content.0: unexpected `tool_use_id` found in `tool_result` blocks: t9. Each `tool_result` block must have a corresponding `tool_use` block in the previous message.",
         ),
+    ]
+}
+
+fn misplaced_words() -> Vec<(Value, &'static str)> {
+    vec![
         (
             said(&[user("a"), system(), user("b")]),
             "messages.1: role 'system' must precede an 'assistant' message or end the array",
@@ -69,6 +73,13 @@ fn refusals() -> Vec<(Value, &'static str)> {
             said(&[user("a"), assistant("b")]),
             "This model does not support assistant message prefill. The conversation must end with a user message.",
         ),
+    ]
+}
+
+fn impossible_wishes() -> Vec<(Value, &'static str)> {
+    let hi = || said(&[user("hi")]);
+    let prewarm = || with(hi(), "max_tokens", json!(0));
+    vec![
         (
             with(hi(), "thinking", json!({ "type": "enabled", "budget_tokens": 2000 })),
             "\"thinking.type.enabled\" is not supported for this model. Use \"thinking.type.adaptive\" and \"output_config.effort\" to control thinking behavior.",
@@ -113,7 +124,7 @@ fn refusals() -> Vec<(Value, &'static str)> {
 async fn refusals_have_the_words_of_the_api() {
     let simulator = Simulator::start(Script::echo()).await.unwrap();
     let client = Client::of(&simulator);
-    for (body, words) in refusals() {
+    for (body, words) in [wrong_blocks(), misplaced_words(), impossible_wishes()].concat() {
         assert_eq!(client.refused(&body).await, words, "{body}");
     }
     let records = simulator.requests();
