@@ -6,6 +6,7 @@ use jiff::tz::TimeZone;
 use scrubjay::desk::{Consent, Desk, Person};
 use scrubjay::event::{Event, Events};
 use scrubjay::gate::Gate;
+use scrubjay::hooks::Hooks;
 use scrubjay::limits::Limits;
 use scrubjay::message::{Block, SessionId};
 use scrubjay::model::Model;
@@ -30,6 +31,8 @@ pub struct Setting {
     pub limits: Limits,
     /// What time it is.
     pub clock: FixedClock,
+    /// The person's own commands at named moments.
+    pub hooks: Arc<Hooks>,
 }
 
 impl Setting {
@@ -42,6 +45,7 @@ impl Setting {
             person: Person::new(|_| Box::pin(async { Consent::Granted })),
             limits: Limits::default(),
             clock: FixedClock::default(),
+            hooks: Arc::default(),
         }
     }
 
@@ -97,6 +101,7 @@ impl Story {
             tools: setting.tools.clone().into(),
             gate: setting.gate.clone(),
             person: setting.person.clone(),
+            hooks: setting.hooks.clone(),
             events: Events::to(move |event| heard.lock().unwrap_or_else(PoisonError::into_inner).push(event)),
             clock: Arc::new(setting.clock.clone()),
             zone: TimeZone::UTC,

@@ -3,6 +3,7 @@
 use crate::clock::Clock;
 use crate::event::Events;
 use crate::gate::Gate;
+use crate::hooks::Hooks;
 use crate::limits::Limits;
 use crate::model::{Model, Pending};
 use crate::tool::{Effect, Tool};
@@ -22,6 +23,8 @@ pub struct Desk {
     pub gate: Gate,
     /// Who is asked when the gate is unsure.
     pub person: Person,
+    /// The person's own commands at named moments.
+    pub hooks: Arc<Hooks>,
     /// Who watches.
     pub events: Events,
     /// What time it is.

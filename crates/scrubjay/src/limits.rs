@@ -133,6 +133,8 @@ limits! {
     hook_context_chars = 10_000 "characters" in "hooks", 100..=1_000_000, "of one hook's text that reaches the model";
     hook_grace_ms = 500 "milliseconds" in "hooks", 0..=60_000, "a background child that keeps a finished hook's output open is waited for this long";
 
+    stop_hook_objections = 8 "times" in "hooks", 0..=1_000, "how often Stop hooks may make the model go on with one question";
+
     front_matter_bytes = 8_192 "bytes" in "files", 256..=1_048_576, "a header longer than this is not a header";
     slug_chars = 200 "characters" in "files", 16..=200, "readable part of a project's folder name";
 

@@ -25,22 +25,27 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// Every mode, by the name it has in settings and on the command line.
-    pub const NAMES: [(&'static str, Mode); 5] = [
-        ("ask", Mode::Ask),
-        ("accept-edits", Mode::AcceptEdits),
-        ("read-only", Mode::ReadOnly),
-        ("allow-all", Mode::AllowAll),
-        ("plan", Mode::Plan),
-    ];
+    /// Every mode.
+    pub const ALL: [Mode; 5] = [Mode::Ask, Mode::AcceptEdits, Mode::ReadOnly, Mode::AllowAll, Mode::Plan];
+
+    /// Its name in settings and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Mode::Ask => "ask",
+            Mode::AcceptEdits => "accept-edits",
+            Mode::ReadOnly => "read-only",
+            Mode::AllowAll => "allow-all",
+            Mode::Plan => "plan",
+        }
+    }
 }
 
 impl FromStr for Mode {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
-        Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, mode)| *mode).ok_or_else(|| {
-            let names = Self::NAMES.map(|(name, _)| name).join(", ");
+        Self::ALL.into_iter().find(|mode| mode.name() == name).ok_or_else(|| {
+            let names = Self::ALL.map(Self::name).join(", ");
             format!("there is no permission mode `{name}`; use one of {names}")
         })
     }
@@ -94,7 +99,8 @@ pub struct Permissions {
 impl Permissions {
     /// The gate that decides so.
     pub fn gate(self) -> Gate {
-        Gate::new(move |tool, effect| self.decide(tool, effect))
+        let name = self.mode.name();
+        Gate::new(move |tool, effect| self.decide(tool, effect)).named(name)
     }
 
     /// May this tool do this?
@@ -274,13 +280,15 @@ fn is_host(pattern: &str, host: &str) -> bool {
 
 /// The same gate where nobody can be asked: what would be asked is refused, with how to allow it.
 pub fn without_a_person(gate: Gate) -> Gate {
-    Gate::new(move |tool, effect| match gate.decide(tool, effect) {
+    let name = gate.name().to_owned();
+    let deaf = Gate::new(move |tool, effect| match gate.decide(tool, effect) {
         Verdict::Ask => Verdict::Deny(format!(
             "nobody can be asked here, so this was not done; `--allow {tool}` or another `--permission-mode` allows it from the start, \
              except for files that steer scrubjay, git or the shell, which a person has to change"
         )),
         verdict => verdict,
-    })
+    });
+    deaf.named(&name)
 }
 
 #[cfg(test)]
@@ -311,7 +319,7 @@ mod tests {
         Effect::Writes(path.into())
     }
 
-    /// The verdict as a letter, in the order of `Mode::NAMES`.
+    /// The verdict as a letter, in the order of `Mode::ALL`.
     fn letters(tool: &str, effect: &Effect, rules: &[&str]) -> String {
         let letter = |mode| match permissions(mode, rules).decide(tool, effect) {
             Verdict::Allow => 'y',
@@ -469,8 +477,8 @@ mod tests {
 
     #[test]
     fn modes_have_names() {
-        for (name, mode) in Mode::NAMES {
-            assert_eq!(name.parse(), Ok(mode));
+        for mode in Mode::ALL {
+            assert_eq!(mode.name().parse(), Ok(mode));
         }
         assert!("yolo".parse::<Mode>().unwrap_err().contains("accept-edits"));
         assert_eq!((Mode::default(), Plan, ReadOnly, AllowAll, AcceptEdits).0, Ask);

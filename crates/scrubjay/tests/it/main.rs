@@ -6,5 +6,6 @@
 mod architecture;
 mod background;
 mod fork;
+mod hooks;
 mod query_loop;
 mod transcript;

@@ -1,11 +1,15 @@
 //! The query loop: one question in, one answer out, and everything that keeps the conversation small on the way.
 //! Read this file top to bottom and you have read the engine.
 
+mod moments;
+
 use crate::agents::fork::{self, Origins};
 use crate::context::{self, Full};
 use crate::desk::Desk;
 use crate::errand::{Errand, Outcome};
 use crate::event::Event;
+use crate::hooks::HookEvent;
+use crate::limits::Limits;
 use crate::message::{Block, Kind, Origin, Role, StopReason, Usage};
 use crate::model::{ModelError, Reply};
 use crate::prompt::Prompt;
@@ -54,6 +58,9 @@ pub enum Error {
     /// The person interrupted.
     #[error("interrupted")]
     Interrupted,
+    /// A hook said no.
+    #[error("a hook stopped this: {0}")]
+    Blocked(String),
     /// It went on for too long.
     #[error("stopped after {0} rounds without an answer; ask again to go on, or raise the limit `rounds_per_question`")]
     TooManyRounds(u64),
@@ -72,12 +79,11 @@ impl Session {
     /// Ask, and get an answer.
     pub async fn ask(&mut self, question: Vec<Block>) -> Result<Answer, Error> {
         let cancel = self.interrupt.arm();
-        self.tell_the_date()?;
-        self.say(Role::User, Origin::Person, question)?;
-        let mut answering = Answering::new(self.desk.limits.cut_stream_resumes);
+        self.take_in(question, &cancel).await?;
+        let mut answering = Answering::new(&self.desk.limits);
         for _ in 0..self.desk.limits.rounds_per_question {
             let prompt = self.ready()?;
-            let reply = match turn::sample(&self.desk, &prompt, Stage::Front, &cancel).await {
+            let reply = match turn::sample(&self.desk, &prompt, Stage::Front(self.scene()), &cancel).await {
                 Ok(reply) => reply,
                 Err(halt) => {
                     self.recover(halt, &mut answering)?;
@@ -85,10 +91,13 @@ impl Session {
                 }
             };
             self.record(&reply, &mut answering)?;
-            if reply.is_final() {
+            let go_on = match reply.is_final() {
+                true => self.may_stop(&reply, &mut answering, &cancel).await?,
+                false => self.run_tools(&reply, &cancel).await?,
+            };
+            if go_on == GoOn::No {
                 return Ok(answering.finish(&reply));
             }
-            self.run_tools(&reply, &cancel).await?;
         }
         Err(Error::TooManyRounds(self.desk.limits.rounds_per_question))
     }
@@ -112,7 +121,7 @@ impl Session {
     }
 
     /// Run the tools a reply called; their results enter the record together, each call with its answer.
-    async fn run_tools(&mut self, reply: &Reply, cancel: &CancellationToken) -> Result<(), Error> {
+    async fn run_tools(&mut self, reply: &Reply, cancel: &CancellationToken) -> Result<GoOn, Error> {
         let calls: Vec<_> = reply
             .blocks
             .iter()
@@ -122,18 +131,23 @@ impl Session {
             })
             .collect();
         let seen = self.transcript.view().files.clone();
-        let hand = Hand { gate: &self.desk.gate, seen: &seen, cancel, stage: Stage::Front };
+        let hand = Hand { gate: &self.desk.gate, seen: &seen, cancel, stage: Stage::Front(self.scene()) };
         let round = turn::run_tools(&self.desk, &calls, &hand).await;
-        let interrupted = round.interrupted;
+        let (interrupted, stop) = (round.interrupted, round.stop.clone());
         self.admit(round)?;
-        if interrupted { Err(Error::Interrupted) } else { Ok(()) }
+        match (interrupted, stop) {
+            (true, _) => Err(Error::Interrupted),
+            (false, Some(reason)) => Err(Error::Blocked(reason)),
+            (false, None) => Ok(GoOn::Yes),
+        }
     }
 
     fn admit(&mut self, round: Round) -> Result<(), Error> {
         for (path, digest) in round.saw {
             self.transcript.append(Entry::Saw { path, digest }, self.desk.clock.now())?;
         }
-        self.say(Role::User, Origin::Tool, round.results)
+        self.say(Role::User, Origin::Tool, round.results)?;
+        self.add_context(HookEvent::PostToolUse, round.context)
     }
 
     /// What to do when there is no reply: keep what was shown, and go on where that makes sense.
@@ -276,16 +290,27 @@ impl Interrupt {
     }
 }
 
+/// Whether the loop goes round once more.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum GoOn {
+    Yes,
+    No,
+}
+
 /// What is counted while a question is being answered.
 struct Answering {
     usage: Usage,
     rounds: u64,
+    /// How often a cut reply may still be continued.
     resumes: u64,
+    /// How often hooks may still keep the model from stopping.
+    objections: u64,
 }
 
 impl Answering {
-    fn new(resumes: u64) -> Self {
-        Self { usage: Usage::default(), rounds: 0, resumes }
+    fn new(limits: &Limits) -> Self {
+        let (resumes, objections) = (limits.cut_stream_resumes, limits.stop_hook_objections);
+        Self { usage: Usage::default(), rounds: 0, resumes, objections }
     }
 
     fn finish(self, reply: &Reply) -> Answer {

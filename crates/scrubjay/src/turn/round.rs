@@ -1,66 +1,21 @@
-//! One round: sample the model, then run the tools it called. Forks and the query loop both stand on these two verbs.
+//! Running the tools a reply called: hooks, gate, person, tool, hooks. Every call gets an answer, whatever happens.
 
+use super::Stage;
 use crate::desk::{Consent, Desk, Request};
 use crate::digest::{Digest, FilesSeen};
 use crate::event::Event;
 use crate::gate::{Gate, Verdict};
+use crate::hooks::{HookOutcome, Moment, Permission};
 use crate::message::{Block, ToolResult, ToolUse};
-use crate::model::{Delta, ModelError, Reply};
-use crate::prompt::Prompt;
 use crate::prompts;
 use crate::tool::{Bench, Effect, Tool, ToolOutcome};
 use futures::FutureExt as _;
 use futures::StreamExt as _;
+use serde_json::Value;
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
-
-/// Why a round has no reply.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Halt {
-    /// The person interrupted; this much had been shown.
-    Interrupted {
-        /// The prose so far.
-        shown: String,
-    },
-    /// The model failed.
-    Model(ModelError),
-}
-
-/// Whether a watching person sees the round.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stage {
-    /// The conversation itself.
-    Front,
-    /// A fork: nothing is shown.
-    Back,
-}
-
-/// Ask the model once.
-pub async fn sample(desk: &Desk, prompt: &Prompt, stage: Stage, cancel: &CancellationToken) -> Result<Reply, Halt> {
-    let mut shown = String::new();
-    let mut on = |delta: Delta| {
-        if let Delta::Text(text) = &delta {
-            shown.push_str(text);
-        }
-        if stage == Stage::Front {
-            desk.events.emit(Event::Delta(delta));
-        }
-    };
-    let replied = {
-        let reply = desk.model.reply(prompt, &mut on);
-        tokio::select! {
-            biased;
-            () = cancel.cancelled() => None,
-            reply = reply => Some(reply),
-        }
-    };
-    match replied {
-        None => Err(Halt::Interrupted { shown }),
-        Some(reply) => reply.map_err(Halt::Model),
-    }
-}
 
 /// What a round of tools brought back.
 #[derive(Debug, Default)]
@@ -75,6 +30,10 @@ pub struct Round {
     pub denials: u64,
     /// Whether the person interrupted.
     pub interrupted: bool,
+    /// What hooks add for the model.
+    pub context: Vec<String>,
+    /// A hook wants the session to stop after this round, and why.
+    pub stop: Option<String>,
 }
 
 /// Run the tools a reply called: read-only ones beside each other, writers alone and in order. Every call gets an answer,
@@ -109,7 +68,7 @@ pub struct Hand<'a> {
     /// Set when the person interrupts.
     pub cancel: &'a CancellationToken,
     /// Whether a person watches.
-    pub stage: Stage,
+    pub stage: Stage<'a>,
 }
 
 struct Finished {
@@ -117,6 +76,25 @@ struct Finished {
     outcome: ToolOutcome,
     wrote: Option<PathBuf>,
     fate: Fate,
+    hooked: Hooked,
+}
+
+/// What hooks leave behind besides their verdict.
+#[derive(Default)]
+struct Hooked {
+    context: Vec<String>,
+    stop: Option<String>,
+}
+
+impl Hooked {
+    /// Tell the person what hooks say to them, keep what they say to the model.
+    fn take(&mut self, desk: &Desk, heard: &mut HookOutcome) {
+        for text in heard.messages.drain(..).chain(heard.notices.drain(..)) {
+            desk.events.notice(text);
+        }
+        self.context.append(&mut heard.context);
+        self.stop = heard.stop.take().or(self.stop.take());
+    }
 }
 
 #[derive(PartialEq, Eq)]
@@ -135,6 +113,8 @@ impl Round {
         self.denials += u64::from(done.fate == Fate::Denied);
         self.interrupted |= done.fate == Fate::Interrupted;
         self.saw.extend(saw);
+        self.context.extend(done.hooked.context);
+        self.stop = done.hooked.stop.or(self.stop.take());
         self.results.push(Block::tool_result(ToolResult { call: done.call.id, parts, is_error }));
     }
 }
@@ -148,46 +128,93 @@ fn effect_of(desk: &Desk, call: &ToolUse) -> Effect {
 }
 
 async fn run_one(desk: &Desk, call: &ToolUse, hand: &Hand<'_>, seen: &FilesSeen) -> Finished {
-    let effect = effect_of(desk, call);
-    let wrote = match &effect {
-        Effect::Writes(path) => Some(path.clone()),
-        _ => None,
-    };
-    if hand.stage == Stage::Front {
-        let summary = summary(call, &effect);
-        desk.events.emit(Event::ToolStarted { call: call.id.clone(), tool: call.name.clone(), summary });
-    }
+    let mut hooked = Hooked::default();
+    let mut call = call.clone();
+    let effect = effect_of(desk, &call);
+    let summary = summary(&call, &effect);
+    let started = Event::ToolStarted { call: call.id.clone(), tool: call.name.clone(), summary };
+    hand.stage.emit(desk, started);
     let worked = async {
-        match permitted(desk, call, effect, hand.gate).await {
-            Err(reason) => (ToolOutcome::error(reason), Fate::Denied),
-            Ok(()) => (perform(desk, call, hand, seen).await, Fate::Ran),
-        }
+        let effect = match permitted(desk, &mut call, hand, &mut hooked).await {
+            Err(reason) => return (ToolOutcome::error(reason), Fate::Denied, Effect::Nothing),
+            Ok(effect) => effect,
+        };
+        let outcome = perform(desk, &call, hand, seen).await;
+        (heard_afterwards(desk, &call, outcome, hand, &mut hooked).await, Fate::Ran, effect)
     };
-    let (outcome, fate) = tokio::select! {
+    let (outcome, fate, effect) = tokio::select! {
         biased;
-        () = hand.cancel.cancelled() => (ToolOutcome::error(prompts::INTERRUPTED.trim()), Fate::Interrupted),
+        () = hand.cancel.cancelled() => (ToolOutcome::error(prompts::INTERRUPTED.trim()), Fate::Interrupted, Effect::Nothing),
         done = worked => done,
     };
-    if hand.stage == Stage::Front {
-        let text = outcome.parts.iter().filter_map(Block::as_text).collect::<Vec<_>>().join("\n");
-        let (id, tool) = (call.id.clone(), call.name.clone());
-        desk.events.emit(Event::ToolFinished { call: id, tool, is_error: outcome.is_error, text });
-    }
-    Finished { call: call.clone(), outcome, wrote, fate }
+    let text = outcome.parts.iter().filter_map(Block::as_text).collect::<Vec<_>>().join("\n");
+    let (id, tool, is_error) = (call.id.clone(), call.name.clone(), outcome.is_error);
+    hand.stage.emit(desk, Event::ToolFinished { call: id, tool, is_error, text });
+    let wrote = match effect {
+        Effect::Writes(path) => Some(path),
+        _ => None,
+    };
+    Finished { call, outcome, wrote, fate, hooked }
 }
 
-async fn permitted(desk: &Desk, call: &ToolUse, effect: Effect, gate: &Gate) -> Result<(), String> {
-    match gate.decide(&call.name, &effect) {
-        Verdict::Allow => Ok(()),
+/// Hooks first, then the gate, then the person. A hook may change the input, so the effect is that of what it left.
+async fn permitted(desk: &Desk, call: &mut ToolUse, hand: &Hand<'_>, hooked: &mut Hooked) -> Result<Effect, String> {
+    let mut heard = heard_before(desk, call, hand).await;
+    hooked.take(desk, &mut heard);
+    if let Some(reason) = heard.blocked {
+        return Err(reason);
+    }
+    if let Some(input) = heard.updated_input {
+        call.input = input;
+    }
+    let effect = effect_of(desk, call);
+    let said = heard.permission.map(|asked| (asked.permission, asked.reason));
+    let verdict = match (hand.gate.decide(&call.name, &effect), said) {
+        (_, Some((Permission::Deny, reason))) => Verdict::Deny(reason),
+        (Verdict::Ask, Some((Permission::Allow, _))) => Verdict::Allow,
+        (Verdict::Allow, Some((Permission::Ask, _))) => Verdict::Ask,
+        (verdict, _) => verdict,
+    };
+    match verdict {
+        Verdict::Allow => Ok(effect),
         Verdict::Deny(reason) => Err(reason),
         Verdict::Ask => {
-            let request = Request { tool: call.name.clone(), input: call.input.clone(), effect };
+            let request = Request { tool: call.name.clone(), input: call.input.clone(), effect: effect.clone() };
             match desk.person.ask(request).await {
-                Consent::Granted => Ok(()),
+                Consent::Granted => Ok(effect),
                 Consent::Declined(reason) => Err(reason),
             }
         }
     }
+}
+
+async fn heard_before(desk: &Desk, call: &ToolUse, hand: &Hand<'_>) -> HookOutcome {
+    let Stage::Front(scene) = hand.stage else { return HookOutcome::default() };
+    let (tool_name, tool_input, tool_use_id) = (call.name.as_str(), &call.input, call.id.as_str());
+    desk.hooks.run(&scene, &Moment::PreToolUse { tool_name, tool_input, tool_use_id }, &desk.limits).await
+}
+
+/// After the call: hooks may add to what the model sees of it, or replace it.
+async fn heard_afterwards(
+    desk: &Desk,
+    call: &ToolUse,
+    mut outcome: ToolOutcome,
+    hand: &Hand<'_>,
+    hooked: &mut Hooked,
+) -> ToolOutcome {
+    let Stage::Front(scene) = hand.stage else { return outcome };
+    let tool_response = Value::from(outcome.parts.iter().filter_map(Block::as_text).collect::<Vec<_>>().join("\n"));
+    let (tool_name, tool_input, tool_use_id) = (call.name.as_str(), &call.input, call.id.as_str());
+    let moment = Moment::PostToolUse { tool_name, tool_input, tool_use_id, tool_response: &tool_response };
+    let mut heard = desk.hooks.run(&scene, &moment, &desk.limits).await;
+    hooked.take(desk, &mut heard);
+    match heard.updated_output {
+        Some(Value::String(text)) => outcome.parts = vec![Block::text(text)],
+        Some(other) => outcome.parts = vec![Block::text(other.to_string())],
+        None => {}
+    }
+    outcome.parts.extend(heard.blocked.map(Block::text));
+    outcome
 }
 
 /// A tool that panics has failed; the session has not.
