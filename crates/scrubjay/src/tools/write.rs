@@ -78,8 +78,8 @@ impl Write {
             include_str!("../../prompts/tools/write.md"),
             &["file_path", "content"],
             json!({
-                "file_path": { "type": "string", "description": "Absolute, or relative to the working directory." },
-                "content": { "type": "string", "description": "Everything the file shall contain." },
+                "file_path": { "type": "string" },
+                "content": { "type": "string" },
             }),
         );
         Self { spec }
