@@ -116,7 +116,7 @@ impl Permissions {
             }
             Effect::Runs { command, reads_only: true } if self.reads_here(command) => Verdict::Allow,
             Effect::Runs { reads_only: false, .. } | Effect::Writes(_) if self.only_reads() => self.not_now(),
-            Effect::Writes(path) if self.mode == Mode::AcceptEdits && self.is_here(path) => Verdict::Allow,
+            Effect::Writes(path) if self.mode == Mode::AcceptEdits && self.is_home(path) => Verdict::Allow,
             Effect::Writes(_) | Effect::Runs { .. } | Effect::Reaches(_) => {
                 self.free_if(self.rule_allows(tool, effect))
             }
@@ -138,8 +138,14 @@ impl Permissions {
         })
     }
 
+    /// Below the working directory.
+    fn is_home(&self, path: &Path) -> bool {
+        is_below(path, &self.dir)
+    }
+
+    /// Where reading is free.
     fn is_here(&self, path: &Path) -> bool {
-        std::iter::once(&self.dir).chain(&self.extra).any(|root| !root.as_os_str().is_empty() && path.starts_with(root))
+        self.is_home(path) || self.extra.iter().any(|root| is_below(path, root))
     }
 
     /// Files that decide what runs or what is allowed later. Names are compared without case, because some file
@@ -217,6 +223,11 @@ fn change_directory(words: &[String], places: &mut Vec<PathBuf>) -> bool {
 
 /// Each `cd` may or may not have happened, so places double; nobody writes that many.
 const MOST_PLACES: usize = 64;
+
+/// Everything lies below no directory: a session without one is not at home anywhere.
+fn is_below(path: &Path, root: &Path) -> bool {
+    !root.as_os_str().is_empty() && path.starts_with(root)
+}
 
 /// Configuration of shells and of scrubjay: writing it is running it later.
 const STEERING: [&str; 14] = [
@@ -345,6 +356,7 @@ mod tests {
             ("Read", Effect::Reads(vec!["/work/a".into(), "/etc/b".into()]), "???y?"),
             ("Write", writes("/work/a"), "?ynyn"),
             ("Write", writes("/elsewhere/a"), "??nyn"),
+            ("Write", writes("/extra/a"), "??nyn"),
             ("Bash", runs("ls src"), "yyyyy"),
             ("Bash", runs("cargo test"), "??nyn"),
             ("Bash", runs("cat /etc/passwd"), "???y?"),

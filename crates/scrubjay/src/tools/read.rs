@@ -36,9 +36,9 @@ impl Read {
             include_str!("../../prompts/tools/read.md"),
             &["file_path"],
             json!({
-                "file_path": { "type": "string", "description": "Absolute, or relative to the working directory." },
-                "offset": { "type": "integer", "minimum": 1, "description": "First line to show, from 1." },
-                "limit": { "type": "integer", "minimum": 1, "description": "How many lines to show." },
+                "file_path": { "type": "string" },
+                "offset": { "type": "integer", "minimum": 1 },
+                "limit": { "type": "integer", "minimum": 1 },
             }),
         );
         Self { spec }
