@@ -403,6 +403,9 @@ fn settings_that_are_wrong_are_named_and_the_rest_runs() {
         assert_eq!((hooks.hooks.len(), warnings.len()), (0, 1), "{settings}");
         assert!(warnings[0].contains(said), "{settings}: {warnings:?}");
     }
+    let background = json!({ "Stop": [{ "hooks": [{ "command": "x", "async": true }] }] });
+    let (hooks, warnings) = Hooks::from_json(&background, &limits);
+    assert_eq!((hooks.hooks.len(), warnings.len()), (1, 1), "it runs, and the difference is said");
     for (timeout, millis) in [
         (json!(-1), 60_000),
         (json!("x"), 60_000),
