@@ -163,3 +163,105 @@ fn message(shared: &Shared, asked: &Asked<'_>, prepared: &Prepared, made: (&Outc
     }
     message
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulator::server::{Config, Switch};
+    use crate::simulator::{Script, SimClock, default_models};
+    use proptest::prelude::*;
+
+    fn shared() -> Arc<Shared> {
+        let config = Config {
+            models: default_models(),
+            key: None,
+            cache_edits: Switch::On,
+            old_account: Switch::Off,
+            control: Switch::Off,
+            betas: Vec::new(),
+        };
+        Arc::new(Shared::new(config, SimClock::default(), Script::echo()))
+    }
+
+    /// JSON that is almost a request: the right words in wrong places.
+    fn almost() -> impl Strategy<Value = Value> {
+        let word = prop::sample::select(vec![
+            "text",
+            "thinking",
+            "tool_use",
+            "tool_result",
+            "compaction",
+            "cache_edits",
+            "user",
+            "5m",
+            "1h",
+            "x",
+            "",
+        ]);
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i32>().prop_map(Value::from),
+            word.prop_map(Value::from)
+        ];
+        leaf.prop_recursive(4, 40, 4, |inner| {
+            let key = prop::sample::select(vec![
+                "type",
+                "text",
+                "content",
+                "id",
+                "tool_use_id",
+                "input",
+                "name",
+                "signature",
+                "thinking",
+                "data",
+                "cache_control",
+                "ttl",
+                "edits",
+                "keep",
+                "value",
+                "trigger",
+                "clear_at",
+                "citations",
+                "role",
+            ]);
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::vec((key, inner), 0..5)
+                    .prop_map(|fields| fields.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn no_request_makes_it_fall_over(content in almost(), system in almost(), tools in almost(), extra in almost()) {
+            let shared = shared();
+            let betas = "compact-2026-09-04,context-management-2025-06-27,thinking-binding-controls-2026-08-01,cache-diagnosis-2026-04-07";
+            let headers = vec![("anthropic-version".to_owned(), "2023-06-01".to_owned()), ("anthropic-beta".to_owned(), betas.to_owned())];
+            let messages = [json!([{ "role": "user", "content": content }]), json!([content]), content];
+            for messages in messages {
+                let plain = json!({
+                    "model": "claude-opus-5-5", "max_tokens": 9, "messages": messages, "system": system, "tools": tools
+                });
+                let mut full = plain.clone();
+                for field in ["thinking", "output_config", "diagnostics", "cache_control", "tool_choice"] {
+                    full[field] = extra.clone();
+                }
+                let mut edited = plain.clone();
+                edited["context_management"] = json!({ "edits": [extra] });
+                edited["stream"] = json!(true);
+                for json in [plain, full, edited] {
+                    let request = RecordedRequest { json, headers: headers.clone(), ..RecordedRequest::default() };
+                    let refused = messages_of(&shared, &request);
+                    prop_assert!(refused.is_none_or(|status| (400..=500).contains(&status)));
+                }
+            }
+        }
+    }
+
+    fn messages_of(shared: &Arc<Shared>, request: &RecordedRequest) -> Option<u16> {
+        super::messages(shared, request).err().map(|error| error.status)
+    }
+}
