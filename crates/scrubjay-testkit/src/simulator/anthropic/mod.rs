@@ -8,6 +8,7 @@ mod render;
 mod request;
 mod response;
 pub(super) mod thinking;
+mod threshold;
 mod validate;
 
 pub(super) use request::canonical;
@@ -26,6 +27,7 @@ use scrubjay::prompt_cache::rules::{CacheRequest, Outcome, Shelf};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use thinking::Chain;
+use threshold::{Afterwards, Summary};
 
 /// A request that was found good, and what the model reads of it.
 struct Prepared {
@@ -60,7 +62,8 @@ fn prepare(asked: &Asked<'_>, shared: &Shared) -> Result<Prepared, ApiError> {
 
 /// `POST /v1/messages/count_tokens`.
 pub(super) fn count_tokens(shared: &Arc<Shared>, request: &RecordedRequest) -> Answered {
-    let asked = Asked::read(shared, request)?;
+    let mut asked = Asked::read(shared, request)?;
+    threshold::forget_compacted(&mut asked);
     let prepared = prepare(&asked, shared)?;
     let mut counted = json!({ "input_tokens": prepared.rendered.tokens });
     if asked.asks("context_management") {
@@ -71,24 +74,36 @@ pub(super) fn count_tokens(shared: &Arc<Shared>, request: &RecordedRequest) -> A
 
 /// `POST /v1/messages`.
 pub(super) fn messages(shared: &Arc<Shared>, request: &RecordedRequest) -> Answered {
-    let asked = Asked::read(shared, request)?;
+    let mut asked = Asked::read(shared, request)?;
+    threshold::forget_compacted(&mut asked);
     if asked.json["max_tokens"].as_u64().is_none() {
         return Err(ApiError::invalid("max_tokens: Field required"));
     }
-    let prepared = prepare(&asked, shared)?;
+    let mut prepared = prepare(&asked, shared)?;
     let (tokens, window) = (prepared.rendered.tokens, asked.row.window);
     if tokens > window {
         return Err(ApiError::invalid(format!("prompt is too long: {tokens} tokens > {window} maximum")));
     }
-    let prewarm = asked.max_tokens() == 0;
-    let reply = if prewarm { Reply::message(Vec::new()).stop("max_tokens") } else { shared.reply_to(request)? };
+    let summary = match threshold::summarise(shared, request, &asked, &mut prepared)? {
+        Ok(summary) => summary,
+        Err(fault) => return Ok(fault),
+    };
+    let reply = reply_to(shared, request, &asked, summary.as_ref())?;
     let pieces = match pieces_or_fault(shared, request, &reply) {
         Ok(pieces) => pieces,
         Err(fault) => return Ok(fault),
     };
+    if pauses(summary.as_ref()) {
+        // Nothing is read after a summary that ends the reply, so nothing but the summary is billed.
+        prepared.rendered.blocks.clear();
+    }
     let outcome = ask_cache(shared, &asked, &prepared.rendered)?;
-    let composed = compose(shared, &asked, &prepared, (&reply, pieces));
-    let message = message(shared, &asked, &prepared, (&outcome, &composed));
+    let mut composed = compose(shared, &asked, &prepared, (&reply, pieces));
+    composed.content.splice(0..0, summary.iter().map(|summary| summary.block.clone()));
+    let mut message = message(shared, &asked, &prepared, (&outcome, &composed));
+    if let Some(summary) = summary {
+        add_iterations(&mut message, &summary);
+    }
     shared.update(request.index, |answer| {
         answer.usage = Some(outcome.usage(composed.output));
         answer.cache = Some(outcome.clone());
@@ -102,6 +117,39 @@ pub(super) fn messages(shared: &Arc<Shared>, request: &RecordedRequest) -> Answe
     let later = Arc::clone(shared);
     let begin = move || later.memory().cache.begin_response(&outcome, later.clock.now());
     Ok(Turn::Send(parcel.travelling_like(&reply).at_first_byte(Box::new(begin))))
+}
+
+fn pauses(summary: Option<&Summary>) -> bool {
+    summary.is_some_and(|summary| summary.afterwards == Afterwards::Pause)
+}
+
+/// What the script says, where a model is asked at all.
+fn reply_to(
+    shared: &Shared,
+    request: &RecordedRequest,
+    asked: &Asked<'_>,
+    summary: Option<&Summary>,
+) -> Result<Reply, ApiError> {
+    if pauses(summary) {
+        return Ok(Reply::message(Vec::new()).stop("compaction"));
+    }
+    if asked.max_tokens() == 0 {
+        return Ok(Reply::message(Vec::new()).stop("max_tokens"));
+    }
+    shared.reply_to(request)
+}
+
+/// Name what was billed apart: the summary, then the message, if one was written.
+fn add_iterations(message: &mut Value, summary: &Summary) {
+    let named = |kind: &str, mut usage: Value| {
+        usage["type"] = json!(kind);
+        usage
+    };
+    let mut iterations = vec![named("compaction", response::usage_json(&summary.usage, 0))];
+    if summary.afterwards == Afterwards::GoOn {
+        iterations.push(named("message", message["usage"].clone()));
+    }
+    message["usage"]["iterations"] = json!(iterations);
 }
 
 fn ask_cache(shared: &Shared, asked: &Asked<'_>, rendered: &Rendered) -> Result<Outcome, ApiError> {
