@@ -275,7 +275,7 @@ impl CacheState {
             self.entries
                 .entry(write.at.clone())
                 // An entry keeps its own lifetime: it was paid for once, under that one.
-                .and_modify(|known| known.expires_at = known.expires_at.max(started(write) + lifetime(known.ttl)))
+                .and_modify(|known| known.expires_at = known.expires_at.max(later(started(write), known.ttl)))
                 .or_insert(entry);
         }
     }
