@@ -107,6 +107,7 @@ impl Listener for Rude {
             let accepted = Listener::accept(&mut self.inner).await;
             let left = self.hang_ups.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1));
             if left.is_err() {
+                accepted.0.set_nodelay(true).unwrap();
                 return accepted;
             }
         }
