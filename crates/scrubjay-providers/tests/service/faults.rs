@@ -74,6 +74,11 @@ fn lasting() -> Vec<(&'static str, Answer, Outcome)> {
             Answer::status(400, &error("invalid_request_error", "prompt is too long: 210 tokens > 200 maximum")),
             Fails(|e| matches!(e, ModelError::PromptTooLong { over_by: Some(10) })),
         ),
+    ]
+}
+
+fn unwelcome() -> Vec<(&'static str, Answer, Outcome)> {
+    vec![
         ("413", Answer::status(413, ""), Fails(|e| matches!(e, ModelError::PromptTooLong { over_by: None }))),
         (
             "401",
@@ -114,7 +119,7 @@ fn lasting() -> Vec<(&'static str, Answer, Outcome)> {
 // spec: Q2
 #[tokio::test]
 async fn every_fault_is_met_as_it_deserves() {
-    for (name, fault, outcome) in passing().into_iter().chain(lasting()) {
+    for (name, fault, outcome) in passing().into_iter().chain(lasting()).chain(unwelcome()) {
         let service = Service::start([fault, Answer::sse(RECORDED)]).await;
         let (reply, told) = ask(&*service.claude(&hasty(3)), &question()).await;
         let retries = told.iter().filter(|delta| matches!(delta, Delta::Retry { attempt: 2, .. })).count();
