@@ -74,6 +74,11 @@ pub enum ConnectError {
     /// The base URL is not usable.
     #[error(transparent)]
     Address(#[from] AddressError),
+    /// A key would travel in the open.
+    #[error(
+        "the key for {0} would be sent unencrypted; use an https:// base URL, or --provider ollama for a service without a key"
+    )]
+    Unencrypted(String),
     /// No such provider.
     #[error("there is no provider called `{0}`; there are anthropic, openai, ollama and offline")]
     UnknownProvider(String),
@@ -134,6 +139,9 @@ impl Plan {
         let address = Address::read(choice.base_url.as_deref().unwrap_or(own_url))?;
         let service = if address.is_host(OPENAI_HOST) { Service::OpenAi } else { Service::Compatible };
         let auth = auth(provider, &address, keys)?;
+        if !matches!(auth, Auth::None) && !address.is_private() {
+            return Err(ConnectError::Unencrypted(address.host()));
+        }
         let defaults = catalogue.default_of(label);
         let chosen = Some(bare(&choice.model)).filter(|name| !name.is_empty());
         let named = chosen.or(defaults.model.as_deref()).ok_or(ConnectError::NoModel(label))?.to_owned();
@@ -174,8 +182,8 @@ fn decide(choice: &Choice, keys: &Keys) -> Provider {
         name if name.starts_with("ollama/") || name.starts_with("local/") => Provider::Ollama,
         _ if plain.starts_with("claude") => Provider::Anthropic,
         name if is_openai_name(name) => Provider::OpenAi,
-        _ if choice.base_url.is_some() => Provider::OpenAi,
         "" if keys.opens_anthropic() => Provider::Anthropic,
+        _ if choice.base_url.is_some() => Provider::OpenAi,
         "" if keys.openai_key.is_some() => Provider::OpenAi,
         "" => Provider::Offline,
         _ if keys.opens_anthropic() => Provider::Anthropic,
@@ -205,8 +213,8 @@ fn auth(provider: Provider, address: &Address, keys: &Keys) -> Result<Auth, Conn
     let missing = |names| ConnectError::NoKey { host: address.host(), names };
     match provider {
         Provider::Anthropic => match (&keys.anthropic_token, &keys.anthropic_key) {
-            (_, Some(key)) => Ok(Auth::Key(key.clone())),
-            (Some(token), None) => Ok(Auth::Bearer(token.clone())),
+            (Some(token), _) => Ok(Auth::Bearer(token.clone())),
+            (None, Some(key)) => Ok(Auth::Key(key.clone())),
             (None, None) if address.is_loopback() => Ok(Auth::None),
             (None, None) => Err(missing("ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN)")),
         },
@@ -256,6 +264,7 @@ mod tests {
             (named("ollama/qwen3"), &anthropic, Provider::Ollama),
             (named("local/smol"), &anthropic, Provider::Ollama),
             (at("mistral", "http://h"), &anthropic, Provider::OpenAi),
+            (at("", "http://h"), &anthropic, Provider::Anthropic),
             (at("claude-x", "http://h"), &anthropic, Provider::Anthropic),
             (Choice { provider: Some(Provider::Anthropic), ..at("smol", "http://h") }, &openai, Provider::Anthropic),
         ] {
@@ -274,6 +283,19 @@ mod tests {
         let broken = Keys::from_values(&BTreeMap::from([("ANTHROPIC_API_KEY".into(), "can\nary".into())]));
         let said = connected(&named("claude-opus-5-5"), &broken).err().unwrap().to_string();
         assert!(said.contains("copy it again") && !said.contains("ary"), "{said}");
+    }
+
+    // safety: F-70
+    #[test]
+    fn a_key_never_travels_in_the_open() {
+        let at = |url: &str| Choice { base_url: Some(url.into()), ..named("claude-opus-5-5") };
+        let keys = keys(&["ANTHROPIC_API_KEY"]);
+        assert!(connected(&at("http://h.example"), &keys).err().unwrap().to_string().contains("https://"));
+        for url in ["https://h.example", "http://127.0.0.1:1", "http://localhost:1/v1"] {
+            assert!(connected(&at(url), &keys).is_ok(), "{url}");
+        }
+        let lan = Choice { provider: Some(Provider::Ollama), ..at("http://h.example") };
+        assert!(connected(&lan, &keys).is_ok(), "without a key there is nothing to protect");
     }
 
     // spec: T3

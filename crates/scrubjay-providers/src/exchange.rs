@@ -3,7 +3,7 @@
 use crate::refusal::{Again, Asked, Fault, Said, looks_like_html, refusal};
 use crate::retry::{Patience, Teller};
 use crate::stream::{Events, StreamError};
-use crate::wire::Wire;
+use crate::wire::{SHORT_BYTES, Wire};
 use reqwest::Response;
 use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use scrubjay::message::{Block, Usage};
@@ -99,7 +99,7 @@ impl Question<'_> {
             return Ok(None);
         }
         let headers = response.headers().clone();
-        let text = self.wire.text(response).await?;
+        let text = self.wire.text(response, SHORT_BYTES).await?;
         if !status.is_success() {
             return Err(refusal(status, &headers, &self.wire.without_key(&text), &self.asked()));
         }
@@ -110,7 +110,7 @@ impl Question<'_> {
         let response = self.wire.post(self.path, self.body.clone()).await?;
         let (status, headers) = (response.status(), response.headers().clone());
         if !status.is_success() {
-            let said = self.wire.text(response).await.unwrap_or_default();
+            let said = self.wire.text(response, SHORT_BYTES).await.unwrap_or_default();
             return Err(refusal(status, &headers, &self.wire.without_key(&said), &self.asked()));
         }
         let kind = header(&headers, CONTENT_TYPE.as_str()).unwrap_or_default().to_ascii_lowercase();
@@ -154,7 +154,7 @@ impl Question<'_> {
         mut assembly: A,
         teller: &mut Teller<'_>,
     ) -> Result<Reply, Fault> {
-        let body = self.wire.text(response).await?;
+        let body = self.wire.text(response, self.wire.limits.event_bytes).await?;
         if looks_like_html(&body) {
             return Err(self.not_a_reply("a web page"));
         }
