@@ -78,7 +78,7 @@ impl Tool for Edit {
         match parse::<Input>(input) {
             Err(refusal) => at_once(refusal),
             Ok(input) => {
-                let path = resolve(bench.dir, &input.file_path);
+                let path = bench.approved_path().map_or_else(|| resolve(bench.dir, &input.file_path), Path::to_owned);
                 let (seen, limits) = (bench.seen.get(&path).cloned(), bench.limits.clone());
                 Box::pin(async move {
                     let editing = tokio::task::spawn_blocking(move || edit(path, seen.as_ref(), &input, &limits));

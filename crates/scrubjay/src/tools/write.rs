@@ -105,7 +105,7 @@ impl Tool for Write {
         match parse::<Input>(input) {
             Err(refusal) => at_once(refusal),
             Ok(input) => {
-                let path = resolve(bench.dir, &input.file_path);
+                let path = bench.approved_path().map_or_else(|| resolve(bench.dir, &input.file_path), Path::to_owned);
                 let (seen, most) = (bench.seen.get(&path).cloned(), bench.limits.read_file_bytes);
                 Box::pin(async move {
                     let writing = tokio::task::spawn_blocking(move || write(path, seen.as_ref(), &input.content, most));

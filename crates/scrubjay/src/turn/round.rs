@@ -139,7 +139,7 @@ async fn run_one(desk: &Desk, call: &ToolUse, hand: &Hand<'_>, seen: &FilesSeen)
             Err(reason) => return (ToolOutcome::error(reason), Fate::Denied, Effect::Nothing),
             Ok(effect) => effect,
         };
-        let outcome = perform(desk, &call, hand, seen).await;
+        let outcome = perform(desk, (&call, &effect), hand, seen).await;
         (heard_afterwards(desk, &call, outcome, hand, &mut hooked).await, Fate::Ran, effect)
     };
     let (outcome, fate, effect) = tokio::select! {
@@ -218,7 +218,7 @@ async fn heard_afterwards(
 }
 
 /// A tool that panics has failed; the session has not.
-async fn perform(desk: &Desk, call: &ToolUse, hand: &Hand<'_>, seen: &FilesSeen) -> ToolOutcome {
+async fn perform(desk: &Desk, (call, approved): (&ToolUse, &Effect), hand: &Hand<'_>, seen: &FilesSeen) -> ToolOutcome {
     let Some(tool) = find(desk, call) else {
         let known: Vec<&str> = desk.tools.iter().map(|tool| tool.spec().name.as_str()).collect();
         return ToolOutcome::error(format!(
@@ -227,7 +227,7 @@ async fn perform(desk: &Desk, call: &ToolUse, hand: &Hand<'_>, seen: &FilesSeen)
             known.join(", ")
         ));
     };
-    let bench = Bench { dir: &desk.dir, seen, limits: &desk.limits, call: &call.id, cancel: hand.cancel };
+    let bench = Bench { dir: &desk.dir, seen, limits: &desk.limits, call: &call.id, approved, cancel: hand.cancel };
     let called = AssertUnwindSafe(tool.call(&call.input, &bench)).catch_unwind().await;
     let outcome = called.unwrap_or_else(|_| {
         ToolOutcome::error(format!(
