@@ -7,5 +7,6 @@ mod architecture;
 mod background;
 mod fork;
 mod hooks;
+mod over_http;
 mod query_loop;
 mod transcript;
