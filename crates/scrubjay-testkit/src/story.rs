@@ -10,6 +10,7 @@ use scrubjay::hooks::Hooks;
 use scrubjay::limits::Limits;
 use scrubjay::message::{Block, SessionId};
 use scrubjay::model::Model;
+use scrubjay::settings::{Settings, Sources};
 use scrubjay::tool::Tool;
 use scrubjay::transcript::{Began, Damage, FORMAT, Opening, Options, Transcript, TranscriptError};
 use scrubjay::{Answer, Error, Session};
@@ -27,6 +28,8 @@ pub struct Setting {
     pub gate: Gate,
     /// Who is asked.
     pub person: Person,
+    /// Settings as on a command line: key and value.
+    pub switches: Vec<(String, String)>,
     /// Every number.
     pub limits: Limits,
     /// What time it is.
@@ -43,6 +46,7 @@ impl Setting {
             tools: Vec::new(),
             gate: Gate::open(),
             person: Person::new(|_| Box::pin(async { Consent::Granted })),
+            switches: Vec::new(),
             limits: Limits::default(),
             clock: FixedClock::default(),
             hooks: Arc::default(),
@@ -52,6 +56,12 @@ impl Setting {
     /// With these tools.
     pub fn tools(mut self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
         self.tools = tools.into_iter().collect();
+        self
+    }
+
+    /// With this setting, as on a command line.
+    pub fn switch(mut self, key: &str, value: &str) -> Self {
+        self.switches.push((key.to_owned(), value.to_owned()));
         self
     }
 
@@ -105,6 +115,10 @@ impl Story {
             events: Events::to(move |event| heard.lock().unwrap_or_else(PoisonError::into_inner).push(event)),
             clock: Arc::new(setting.clock.clone()),
             zone: TimeZone::UTC,
+            settings: Arc::new(Settings::resolve(&Sources {
+                command_line: setting.switches.clone(),
+                ..Sources::default()
+            })),
             limits: Arc::new(setting.limits.clone()),
             dir: home.project(),
         };

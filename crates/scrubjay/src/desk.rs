@@ -6,6 +6,7 @@ use crate::gate::Gate;
 use crate::hooks::Hooks;
 use crate::limits::Limits;
 use crate::model::{Model, Pending};
+use crate::settings::Settings;
 use crate::tool::{Effect, Tool};
 use jiff::tz::TimeZone;
 use serde_json::Value;
@@ -31,6 +32,8 @@ pub struct Desk {
     pub clock: Arc<dyn Clock>,
     /// Where the person is, for dates.
     pub zone: TimeZone,
+    /// Every switch, as it was when the session began.
+    pub settings: Arc<Settings>,
     /// Every number.
     pub limits: Arc<Limits>,
     /// The working directory.

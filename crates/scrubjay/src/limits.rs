@@ -108,6 +108,13 @@ limits! {
     event_bytes = 67_108_864 "bytes" in "request", 1_024..=1_073_741_824, "largest single stream event that is read";
     offline_quote_chars = 4_000 "characters" in "request", 100..=1_000_000, "of what was found that is quoted when no model is configured";
 
+    result_chars = 50_000 "characters" in "layer 1", 1_000..=100_000_000, "a larger tool result goes to disk and the model sees a preview";
+    shell_result_chars = 30_000 "characters" in "layer 1", 1_000..=100_000_000, "the same for commands, whose output is mostly looked at once";
+    search_result_chars = 20_000 "characters" in "layer 1", 1_000..=100_000_000, "the same for searches, which are cheap to narrow and repeat";
+    read_result_chars = 300_000 "characters" in "layer 1", 1_000..=100_000_000, "the same for file reads, which page by themselves and whose text later edits need";
+    round_chars = 200_000 "characters" in "layer 1", 1_000..=100_000_000, "all results of one round together; beyond it the largest go to disk";
+    preview_bytes = 2_000 "bytes" in "layer 1", 100..=1_000_000, "how much of a stored result the model sees, cut at a line";
+
     record_inline_bytes = 65_536 "bytes" in "transcript", 1_024..=67_108_864, "larger records go to a blob file so that lines stay short";
     record_line_bytes = 33_554_432 "bytes" in "transcript", 65_536..=1_073_741_824, "a longer line is damage, not a record";
 

@@ -40,6 +40,12 @@ pub fn hook_context(event: &str, text: &str) -> String {
     fill(include_str!("../prompts/hook-context.md"), &[("event", event), ("text", text)])
 }
 
+/// What the model sees of a tool result that was stored.
+pub fn stored_result(size: &str, path: &str, how: &str, preview: &str) -> String {
+    let values = [("size", size), ("path", path), ("how", how), ("preview", preview)];
+    fill(include_str!("../prompts/stored-result.md"), &values)
+}
+
 /// What a fork is told.
 pub fn errand(name: &str, directive: &str) -> String {
     fill(include_str!("../prompts/errand.md"), &[("name", name), ("directive", directive)])

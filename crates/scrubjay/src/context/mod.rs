@@ -1,5 +1,7 @@
 //! Before each request: make the transcript fit, cheapest remedy first.
 
+pub mod tool_results;
+
 use crate::desk::Desk;
 use crate::tokens::Budget;
 use crate::transcript::Transcript;

@@ -4,13 +4,13 @@
 mod moments;
 
 use crate::agents::fork::{self, Origins};
-use crate::context::{self, Full};
+use crate::context::{self, Full, tool_results};
 use crate::desk::Desk;
 use crate::errand::{Errand, Outcome};
 use crate::event::Event;
 use crate::hooks::HookEvent;
 use crate::limits::Limits;
-use crate::message::{Block, Kind, Origin, Role, StopReason, Usage};
+use crate::message::{Block, Kind, Origin, Role, StopReason, ToolUse, Usage};
 use crate::model::{ModelError, Reply};
 use crate::prompt::Prompt;
 use crate::prompts;
@@ -134,7 +134,7 @@ impl Session {
         let hand = Hand { gate: &self.desk.gate, seen: &seen, cancel, stage: Stage::Front(self.scene()) };
         let round = turn::run_tools(&self.desk, &calls, &hand).await;
         let (interrupted, stop) = (round.interrupted, round.stop.clone());
-        self.admit(round)?;
+        self.admit(round, &calls)?;
         match (interrupted, stop) {
             (true, _) => Err(Error::Interrupted),
             (false, Some(reason)) => Err(Error::Blocked(reason)),
@@ -142,11 +142,18 @@ impl Session {
         }
     }
 
-    fn admit(&mut self, round: Round) -> Result<(), Error> {
+    /// Results pass layer 1 on their way into the record; what enters there is what every later request carries.
+    fn admit(&mut self, round: Round, calls: &[ToolUse]) -> Result<(), Error> {
+        let now = self.desk.clock.now();
+        let folder = self.transcript.folder().map(|folder| folder.join("tool-results"));
+        let admitted = tool_results::admit(round.results, calls, folder.as_deref(), &self.desk);
         for (path, digest) in round.saw {
-            self.transcript.append(Entry::Saw { path, digest }, self.desk.clock.now())?;
+            self.transcript.append(Entry::Saw { path, digest }, now)?;
         }
-        self.say(Role::User, Origin::Tool, round.results)?;
+        for spilled in admitted.spilled {
+            self.transcript.append(Entry::Spilled(spilled), now)?;
+        }
+        self.say(Role::User, Origin::Tool, admitted.results)?;
         self.add_context(HookEvent::PostToolUse, round.context)
     }
 

@@ -2,7 +2,7 @@
 
 use super::Opening;
 use crate::digest::Digest;
-use crate::message::{Message, StopReason, Usage};
+use crate::message::{Message, StopReason, ToolCallId, Usage};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -61,6 +61,8 @@ pub enum Entry {
     },
     /// Somebody said something.
     Said(Arc<Message>),
+    /// Layer 1: a tool result was too large; the whole is in a file and the message that follows holds a preview.
+    Spilled(Spilled),
     /// The model has seen these bytes of a file.
     Saw {
         /// Which file.
@@ -77,6 +79,21 @@ pub enum Entry {
     },
     /// Written by a newer version: kept in the file, skipped here.
     Unknown(String),
+}
+
+/// Where the whole of a tool result is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spilled {
+    /// Which call it answers.
+    pub call: ToolCallId,
+    /// Which tool it came from.
+    pub tool: String,
+    /// The file that holds it.
+    pub file: PathBuf,
+    /// How large it is.
+    pub bytes: u64,
+    /// How much the model sees instead.
+    pub shown: u64,
 }
 
 /// The first entry of a file.
@@ -184,6 +201,7 @@ impl Record {
                 self.outgoing("opened", &OpenedData { opening: opening.clone(), because: *because })
             }
             Entry::Said(message) => self.outgoing("said", message),
+            Entry::Spilled(data) => self.outgoing("spilled", data),
             Entry::Saw { path, digest } => {
                 self.outgoing("saw", &SawData { path: path.clone(), digest: digest.clone() })
             }
@@ -209,6 +227,7 @@ impl Record {
                 Entry::Opened { opening, because }
             }
             "said" => Entry::Said(Arc::new(serde_json::from_str(data)?)),
+            "spilled" => Entry::Spilled(serde_json::from_str(data)?),
             "saw" => {
                 let SawData { path, digest } = serde_json::from_str(data)?;
                 Entry::Saw { path, digest }

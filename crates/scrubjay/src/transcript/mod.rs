@@ -5,7 +5,7 @@ mod file;
 mod opening;
 mod view;
 
-pub use entry::{Began, Call, Cause, Entry, EntryId, Record};
+pub use entry::{Began, Call, Cause, Entry, EntryId, Record, Spilled};
 pub use file::{Damage, FORMAT, Log, Reading, read};
 pub use opening::{Opening, Options, Thinking, ToolSpec, Ttl};
 pub use view::{Spent, View};
@@ -206,6 +206,11 @@ impl Transcript {
     /// What it adds up to.
     pub fn view(&self) -> &View {
         &self.view
+    }
+
+    /// The folder of everything that belongs to it: stored results, notes.
+    pub fn folder(&self) -> Option<PathBuf> {
+        self.path().map(|path| path.with_extension(""))
     }
 
     /// Where it is kept.

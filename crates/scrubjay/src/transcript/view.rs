@@ -1,9 +1,9 @@
 //! The fold: what the entries add up to. A pure function of them, kept up to date one entry at a time.
 
-use super::{Entry, Opening, Record};
+use super::{Entry, Opening, Record, Spilled};
 use crate::digest::FilesSeen;
 use crate::limits::Limits;
-use crate::message::{Message, Origin, Usage};
+use crate::message::{Message, Origin, ToolCallId, Usage};
 use crate::tokens::{self, Count, Form, Share};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,6 +17,8 @@ pub struct View {
     pub history: Vec<Arc<Message>>,
     /// Files whose bytes the model knows.
     pub files: FilesSeen,
+    /// Tool results whose whole lies on disk.
+    pub spilled: BTreeMap<ToolCallId, Spilled>,
     /// How much of the window is used.
     pub count: Count,
     /// What was spent, by who asked and which model answered.
@@ -59,6 +61,9 @@ impl View {
                 let spent = self.spent.entry((call.source.clone(), call.model.clone())).or_default();
                 spent.calls += 1;
                 spent.usage += call.usage;
+            }
+            Entry::Spilled(spilled) => {
+                self.spilled.insert(spilled.call.clone(), spilled.clone());
             }
             Entry::Began(_) | Entry::Mended { .. } | Entry::Unknown(_) => {}
         }
