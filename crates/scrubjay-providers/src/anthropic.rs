@@ -64,9 +64,9 @@ impl Anthropic {
 }
 
 /// Which betas a request names, in an order that never changes: they are part of what a provider caches by.
-pub(crate) fn betas(chosen: &[String], wants_long_window: LongWindow) -> Vec<String> {
+pub(crate) fn betas<'a>(chosen: impl IntoIterator<Item = &'a String>, wants_long_window: LongWindow) -> Vec<String> {
     let mut all: Vec<String> =
-        chosen.iter().map(|beta| beta.trim().to_owned()).filter(|beta| !beta.is_empty()).collect();
+        chosen.into_iter().map(|beta| beta.trim().to_owned()).filter(|beta| !beta.is_empty()).collect();
     if wants_long_window == LongWindow::ByRequest {
         all.push(LONG_CONTEXT_BETA.to_owned());
     }

@@ -44,6 +44,8 @@ pub struct Entry {
     pub thinking: Vec<String>,
     /// Whether it takes `system` messages in the middle.
     pub system_messages: bool,
+    /// Betas that every request to it names.
+    pub betas: Vec<String>,
     /// What it can do that not all can.
     pub abilities: Vec<Able>,
 }
