@@ -4,7 +4,7 @@ mod block;
 mod reply;
 mod request;
 
-use crate::catalogue::{Entry, LONG_CONTEXT_BETA};
+use crate::catalogue::{Entry, Known, LONG_CONTEXT_BETA};
 use crate::exchange::Question;
 use crate::wire::Wire;
 use reply::Assembling;
@@ -26,14 +26,6 @@ pub(crate) struct Anthropic {
     window: ContextWindow,
     entry: Entry,
     near: Vec<String>,
-}
-
-/// What is known about a model when it is connected.
-pub(crate) struct Known {
-    pub(crate) name: String,
-    pub(crate) window: ContextWindow,
-    pub(crate) entry: Entry,
-    pub(crate) near: Vec<String>,
 }
 
 impl Anthropic {

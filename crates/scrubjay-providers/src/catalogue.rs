@@ -50,6 +50,14 @@ pub struct Entry {
     pub abilities: Vec<Able>,
 }
 
+/// What is known about a model when it is connected.
+pub(crate) struct Known {
+    pub(crate) name: String,
+    pub(crate) window: ContextWindow,
+    pub(crate) entry: Entry,
+    pub(crate) near: Vec<String>,
+}
+
 /// Dollars per million tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]

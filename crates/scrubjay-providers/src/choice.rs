@@ -1,8 +1,8 @@
 //! Choosing a model: from a name, a base URL and the keys at hand to something that answers.
 
 use crate::address::{Address, AddressError};
-use crate::anthropic::{self, Anthropic, Known, LongWindow};
-use crate::catalogue::{Catalogue, Entry, has_long_suffix, request_name};
+use crate::anthropic::{self, Anthropic, LongWindow};
+use crate::catalogue::{Catalogue, Entry, Known, has_long_suffix, request_name};
 use crate::facts::Facts;
 use crate::keys::Keys;
 use crate::offline::Offline;
