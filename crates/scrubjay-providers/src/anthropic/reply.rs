@@ -170,12 +170,13 @@ impl Assembling {
 
     fn end(&mut self, index: u64) {
         let Some(slot) = self.slots.iter_mut().find(|slot| slot.index == index) else { return };
-        if let State::Open(open) = std::mem::replace(&mut slot.state, State::Done(None)) {
-            match open.end() {
-                Ok(block) => slot.state = State::Done(block),
-                Err(bad) => self.bad_input = Some(bad.tool),
-            }
-        }
+        slot.state = match std::mem::replace(&mut slot.state, State::Done(None)) {
+            State::Done(block) => State::Done(block),
+            State::Open(open) => State::Done(open.end().unwrap_or_else(|bad| {
+                self.bad_input = Some(bad.tool);
+                None
+            })),
+        };
     }
 
     fn dispatch(&mut self, kind: &str, event: Event, teller: &mut Teller<'_>) -> Result<Progress, Trouble> {
