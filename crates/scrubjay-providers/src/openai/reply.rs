@@ -96,10 +96,10 @@ struct Choice {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Piece {
-    content: Option<String>,
-    reasoning_content: Option<String>,
-    reasoning: Option<String>,
-    refusal: Option<String>,
+    content: Option<Value>,
+    reasoning_content: Option<Value>,
+    reasoning: Option<Value>,
+    refusal: Option<Value>,
     tool_calls: Option<Vec<CallPiece>>,
 }
 
@@ -155,10 +155,10 @@ impl Assembling {
 
     fn piece(&mut self, piece: Piece, teller: &mut Teller<'_>) -> Result<(), Trouble> {
         // Some servers say it under both names.
-        if let Some(thought) = piece.reasoning_content.or(piece.reasoning).filter(|text| !text.is_empty()) {
+        if let Some(thought) = words(piece.reasoning_content).or_else(|| words(piece.reasoning)) {
             teller.show(Delta::Thinking(thought));
         }
-        for text in [piece.content, piece.refusal].into_iter().flatten().filter(|text| !text.is_empty()) {
+        for text in [words(piece.content), words(piece.refusal)].into_iter().flatten() {
             self.text.push_str(&text);
             teller.show(Delta::Text(text));
         }
@@ -215,6 +215,16 @@ impl Assembling {
     fn prose(&self) -> Vec<Block> {
         if self.text.is_empty() { vec![] } else { vec![Block::text(self.text.clone())] }
     }
+}
+
+/// Words as a string, or as a list of parts that hold some.
+fn words(value: Option<Value>) -> Option<String> {
+    let text = match value? {
+        Value::String(text) => text,
+        Value::Array(parts) => parts.iter().filter_map(|part| part.get("text")?.as_str()).collect(),
+        _ => String::new(),
+    };
+    (!text.is_empty()).then_some(text)
 }
 
 impl Assembly for Assembling {
@@ -342,7 +352,7 @@ mod tests {
     fn usage_is_taken_apart() {
         let (assembly, told, _) = read(&[
             r#"{"id":"c1","model":"gpt","choices":[{"index":0,"delta":{"role":"assistant","content":"","reasoning_content":"hm","reasoning":"hm"}}]}"#,
-            r#"{"choices":[{"index":0,"delta":{"content":"hi"}}]}"#,
+            r#"{"choices":[{"index":0,"delta":{"content":[{"type":"text","text":"h"},{"type":"text","text":"i"}],"reasoning":{}}}]}"#,
             r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":null}"#,
             r#"{"choices":[],"usage":{"prompt_tokens":100,"completion_tokens":5,"prompt_tokens_details":{"cached_tokens":60,"cache_write_tokens":10}}}"#,
             "[DONE]",
