@@ -4,7 +4,7 @@ mod block;
 mod reply;
 mod request;
 
-use crate::catalogue::{Entry, LONG_CONTEXT_BETA};
+use crate::catalogue::{Entry, Known, LONG_CONTEXT_BETA};
 use crate::exchange::Question;
 use crate::wire::Wire;
 use reply::Assembling;
@@ -26,14 +26,6 @@ pub(crate) struct Anthropic {
     window: ContextWindow,
     entry: Entry,
     near: Vec<String>,
-}
-
-/// What is known about a model when it is connected.
-pub(crate) struct Known {
-    pub(crate) name: String,
-    pub(crate) window: ContextWindow,
-    pub(crate) entry: Entry,
-    pub(crate) near: Vec<String>,
 }
 
 impl Anthropic {
@@ -64,9 +56,9 @@ impl Anthropic {
 }
 
 /// Which betas a request names, in an order that never changes: they are part of what a provider caches by.
-pub(crate) fn betas(chosen: &[String], wants_long_window: LongWindow) -> Vec<String> {
+pub(crate) fn betas<'a>(chosen: impl IntoIterator<Item = &'a String>, wants_long_window: LongWindow) -> Vec<String> {
     let mut all: Vec<String> =
-        chosen.iter().map(|beta| beta.trim().to_owned()).filter(|beta| !beta.is_empty()).collect();
+        chosen.into_iter().map(|beta| beta.trim().to_owned()).filter(|beta| !beta.is_empty()).collect();
     if wants_long_window == LongWindow::ByRequest {
         all.push(LONG_CONTEXT_BETA.to_owned());
     }

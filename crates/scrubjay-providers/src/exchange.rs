@@ -119,20 +119,19 @@ impl Question<'_> {
         } else if kind.contains("json") {
             self.in_one_piece(response, assembly, teller).await?
         } else {
-            self.streamed(response, assembly, teller).await?
+            self.listen(Events::of(response, &self.wire.limits), assembly, teller).await?
         };
         reply.request_id =
             header(&headers, "request-id").or_else(|| header(&headers, "x-request-id")).or(reply.request_id);
         Ok(reply)
     }
 
-    async fn streamed<A: Assembly>(
+    async fn listen<A: Assembly>(
         &self,
-        response: Response,
+        mut events: Events,
         mut assembly: A,
         teller: &mut Teller<'_>,
     ) -> Result<Reply, Fault> {
-        let mut events = Events::of(response, &self.wire.limits);
         loop {
             match events.next().await {
                 Some(Ok(event)) => match assembly.take(&event, teller) {
@@ -157,6 +156,10 @@ impl Question<'_> {
         let body = self.wire.text(response, self.wire.limits.event_bytes).await?;
         if looks_like_html(&body) {
             return Err(self.not_a_reply("a web page"));
+        }
+        if ["data:", "event:", ":"].iter().any(|opening| body.trim_start().starts_with(opening)) {
+            // A stream under a wrong name.
+            return self.listen(Events::of_text(body, &self.wire.limits), assembly, teller).await;
         }
         match assembly.take_whole(&body, teller) {
             Ok(()) => whole(assembly),

@@ -1,6 +1,6 @@
 //! What a service itself says about a model, where it says anything.
 
-use crate::anthropic::Known;
+use crate::catalogue::Known;
 use crate::wire::{SHORT_BYTES, Wire};
 use serde::Deserialize;
 use serde_json::Value;

@@ -3,8 +3,7 @@
 mod reply;
 mod request;
 
-use crate::anthropic::Known;
-use crate::catalogue::Entry;
+use crate::catalogue::{Entry, Known};
 use crate::exchange::Question;
 use crate::wire::Wire;
 use reply::Assembling;

@@ -170,12 +170,13 @@ impl Assembling {
 
     fn end(&mut self, index: u64) {
         let Some(slot) = self.slots.iter_mut().find(|slot| slot.index == index) else { return };
-        if let State::Open(open) = std::mem::replace(&mut slot.state, State::Done(None)) {
-            match open.end() {
-                Ok(block) => slot.state = State::Done(block),
-                Err(bad) => self.bad_input = Some(bad.tool),
-            }
-        }
+        slot.state = match std::mem::replace(&mut slot.state, State::Done(None)) {
+            State::Done(block) => State::Done(block),
+            State::Open(open) => State::Done(open.end().unwrap_or_else(|bad| {
+                self.bad_input = Some(bad.tool);
+                None
+            })),
+        };
     }
 
     fn dispatch(&mut self, kind: &str, event: Event, teller: &mut Teller<'_>) -> Result<Progress, Trouble> {
@@ -305,6 +306,7 @@ fn kept(mut slots: Vec<Slot>) -> Vec<Block> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
     use scrubjay::model::Delta;
 
     fn event(data: &str) -> Sse {
@@ -445,6 +447,43 @@ mod tests {
         ran_out.push(r#"{"type":"message_delta","delta":{"stop_reason":"max_tokens"}}"#);
         let reply = read(&ran_out).0.finish().unwrap();
         assert_eq!((reply.blocks.len(), reply.stop), (0, StopReason::MaxTokens));
+    }
+
+    fn any_event() -> impl Strategy<Value = String> {
+        let kinds = [
+            "message_start",
+            "content_block_start",
+            "content_block_delta",
+            "content_block_stop",
+            "message_delta",
+            "odd",
+        ];
+        let parts = [
+            r#""content_block":{"type":"text","text":"a"}"#,
+            r#""content_block":{"type":"tool_use","id":"t","name":"n","input":{}}"#,
+            r#""content_block":{"type":7}"#,
+            r#""delta":{"type":"text_delta","text":"b"}"#,
+            r#""delta":{"type":"input_json_delta","partial_json":"{"}"#,
+            r#""delta":{"type":"citations_delta","citation":null}"#,
+            r#""delta":{"text":[1],"stop_reason":"tool_use"}"#,
+            r#""message":{"usage":{"input_tokens":3}}"#,
+            r#""usage":{"output_tokens":null}"#,
+        ];
+        (prop::sample::select(kinds.to_vec()), 0..3u64, prop::sample::select(parts.to_vec()))
+            .prop_map(|(kind, index, part)| format!(r#"{{"type":"{kind}","index":{index},{part}}}"#))
+    }
+
+    proptest! {
+        // safety: F-64
+        #[test]
+        fn any_order_of_events_is_survived(events in prop::collection::vec(any_event(), 0..24)) {
+            let events: Vec<&str> = events.iter().map(String::as_str).collect();
+            let (assembly, told, _) = read(&events);
+            prop_assert!(!assembly.is_whole());
+            let shown: usize = told.iter().filter(|delta| matches!(delta, Delta::Text(_))).count();
+            let kept: usize = assembly.partial().0.iter().filter_map(Block::as_text).map(str::len).sum();
+            prop_assert_eq!(kept, shown, "every word shown is kept");
+        }
     }
 
     #[test]

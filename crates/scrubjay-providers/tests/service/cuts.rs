@@ -55,6 +55,13 @@ async fn a_completions_stream_cut_at_any_byte_is_no_reply() {
 
 // safety: F-64
 #[tokio::test]
+async fn a_completions_stream_is_over_once_it_says_why_it_stopped() {
+    let stopped = CHUNKS.find("data: {\"id\":\"c1\",\"choices\":[],").unwrap();
+    cut_everywhere(Provider::OpenAi, &CHUNKS[..stopped], Ending::Clean, 1).await;
+}
+
+// safety: F-64
+#[tokio::test]
 async fn silence_and_endless_events_are_cut() {
     let half = RECORDED.find("event: weather").unwrap();
     let service = Service::start([Answer::sse(RECORDED).cut_at(half, Ending::Silent)]).await;

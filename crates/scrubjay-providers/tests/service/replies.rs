@@ -88,6 +88,16 @@ async fn an_answer_in_one_piece_is_taken_in_both_dialects() {
     }
 }
 
+#[tokio::test]
+async fn a_stream_under_a_wrong_name_is_still_a_stream() {
+    let mislabelled = |body: &str| Answer::sse(body).with("content-type", "application/json");
+    let service = Service::start([mislabelled(RECORDED), mislabelled(CHUNKS)]).await;
+    for provider in [Provider::Anthropic, Provider::OpenAi] {
+        let (reply, _) = ask(&*service.model(provider, "m", &hasty(1)), &question()).await;
+        assert_eq!(reply.unwrap().stop, StopReason::ToolUse);
+    }
+}
+
 // spec: T5
 #[tokio::test]
 async fn counting_is_exact_or_not_done() {

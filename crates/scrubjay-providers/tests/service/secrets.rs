@@ -1,7 +1,8 @@
 //! The key goes into one header of requests to one host, and nowhere else.
 
 use crate::fixture::{Answer, KEY, RECORDED, Service, ask, hasty, question};
-use scrubjay_providers::Provider;
+use scrubjay_providers::{Catalogue, Choice, Keys, Provider, connect};
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
@@ -67,6 +68,29 @@ async fn neither_errors_nor_logs_hold_a_key_or_a_message() {
     assert!(logged.contains("model service answered"), "something was logged: {logged}");
     let own: Vec<&str> = logged.lines().filter(|line| line.contains("scrubjay")).collect();
     assert!(!logged.contains("canary") && own.iter().all(|line| !line.contains("a.rs")), "{logged}");
+}
+
+#[tokio::test]
+async fn each_kind_of_key_has_its_own_header() {
+    let named = |name: &str| BTreeMap::from([(name.to_owned(), KEY.to_owned())]);
+    let bearer = format!("Bearer {KEY}");
+    for (values, provider, key, authorization) in [
+        (named("ANTHROPIC_API_KEY"), Provider::Anthropic, Some(KEY), None),
+        (named("ANTHROPIC_AUTH_TOKEN"), Provider::Anthropic, None, Some(bearer.as_str())),
+        (named("OPENAI_API_KEY"), Provider::Anthropic, None, None),
+        (named("OPENAI_API_KEY"), Provider::OpenAi, None, Some(bearer.as_str())),
+        (named("ANTHROPIC_API_KEY"), Provider::OpenAi, None, None),
+        (named("OPENAI_API_KEY"), Provider::Ollama, None, None),
+    ] {
+        let service = Service::start([]).await;
+        let choice =
+            Choice { model: "m".into(), provider: Some(provider), base_url: Some(service.url()), ..Choice::default() };
+        let model = connect(&choice, &Keys::from_values(&values), &Catalogue::built_in().unwrap(), &hasty(1)).unwrap();
+        assert!(ask(&*model, &question()).await.0.is_err());
+        let headers = &service.seen()[0].headers;
+        let header = |name: &str| headers.get(name).map(|value| value.to_str().unwrap());
+        assert_eq!((header("x-api-key"), header("authorization")), (key, authorization), "{values:?} {provider:?}");
+    }
 }
 
 // safety: F-70
