@@ -399,7 +399,8 @@ fn measure(code: &str, open: usize) -> (usize, usize) {
     let (mut blocks, mut deepest, mut lines) = (Vec::new(), 0, 0);
     for (at, c) in code[open..].char_indices() {
         match c {
-            '{' => blocks.push(opens_a_block(&code[..open + at])),
+            // An empty block holds nothing that could be hard to read.
+            '{' => blocks.push(!code[open + at..].starts_with("{}") && opens_a_block(&code[..open + at])),
             '}' => drop(blocks.pop()),
             '\n' => lines += 1,
             _ => {}

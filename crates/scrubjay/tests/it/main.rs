@@ -9,4 +9,5 @@ mod fork;
 mod hooks;
 mod over_http;
 mod query_loop;
+mod tool_results;
 mod transcript;
