@@ -144,7 +144,7 @@ impl Model for Offline {
                     _ => {}
                 }
             }
-            Ok(Reply { blocks, usage: Usage::default(), stop, model: NAME.to_owned(), request_id: None })
+            Ok(Reply { blocks, usage: Usage::default(), stop, model: NAME.to_owned(), request_id: None, cleared: 0 })
         })
     }
 

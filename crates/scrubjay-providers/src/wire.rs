@@ -14,6 +14,7 @@ use std::time::Duration;
 pub(crate) const SHORT_BYTES: u64 = 1 << 20;
 
 /// The road to one API.
+#[derive(Clone)]
 pub(crate) struct Wire {
     client: Client,
     address: Address,

@@ -28,6 +28,8 @@ pub struct Setting {
     pub gate: Gate,
     /// Who is asked.
     pub person: Person,
+    /// What requests ask for besides words.
+    pub options: Options,
     /// Settings as on a command line: key and value.
     pub switches: Vec<(String, String)>,
     /// Every number.
@@ -46,6 +48,7 @@ impl Setting {
             tools: Vec::new(),
             gate: Gate::open(),
             person: Person::new(|_| Box::pin(async { Consent::Granted })),
+            options: Options::default(),
             switches: Vec::new(),
             limits: Limits::default(),
             clock: FixedClock::default(),
@@ -127,7 +130,7 @@ impl Story {
             tools: setting.tools.iter().map(|tool| tool.spec().clone()).collect(),
             system: Arc::from("You are the agent of a story."),
             instructions: Vec::new(),
-            options: Options::default(),
+            options: setting.options.clone(),
         };
         let session = Session::new(transcript, desk, opening)?;
         Ok(Self { session, setting, home, damage, recorder, events })

@@ -115,6 +115,13 @@ limits! {
     round_chars = 200_000 "characters" in "layer 1", 1_000..=100_000_000, "all results of one round together; beyond it the largest go to disk";
     preview_bytes = 2_000 "bytes" in "layer 1", 100..=1_000_000, "how much of a stored result the model sees, cut at a line";
 
+    clear_keep = 5 "results" in "layer 2", 1..=10_000, "the newest results are never cleared";
+    clear_least_tokens = 2_000 "tokens" in "layer 2", 0..=10_000_000, "less is not worth a change of what the model has seen";
+    clear_fixed_gap_minutes = 60 "minutes" in "layer 2", 1..=100_000, "the pause after which results are cleared when the setting asks for a fixed one";
+    edit_results_from = 20 "results" in "layer 2", 2..=100_000, "where the provider edits its cache: from so many results on the oldest are dropped";
+    server_clear_from = 180_000 "tokens" in "layer 2", 1_000..=100_000_000, "where the provider clears: from this size of the request on";
+    server_clear_least = 140_000 "tokens" in "layer 2", 1_000..=100_000_000, "where the provider clears: at least so much, because each clearing costs a rewrite";
+
     record_inline_bytes = 65_536 "bytes" in "transcript", 1_024..=67_108_864, "larger records go to a blob file so that lines stay short";
     record_line_bytes = 33_554_432 "bytes" in "transcript", 65_536..=1_073_741_824, "a longer line is damage, not a record";
 

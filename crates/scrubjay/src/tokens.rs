@@ -106,10 +106,35 @@ impl Count {
         }
     }
 
-    /// A reply came: `before` is what our estimate was for the request it answers.
+    /// Take one message out again.
+    pub fn remove_message(&mut self, message: &Message, limits: &Limits) {
+        for block in &message.blocks {
+            let tokens = estimate(block, limits);
+            if let Some(part) = self.parts.get_mut(&(share(message, block), form(block))) {
+                *part = part.saturating_sub(tokens);
+            }
+            self.estimate = self.estimate.saturating_sub(tokens);
+        }
+    }
+
+    /// The same scale, nothing counted yet.
+    pub fn emptied(&self) -> Self {
+        Self { fit: self.fit, ..Self::default() }
+    }
+
+    /// What was reported no longer describes the conversation; the fitted scale still holds.
+    pub fn forget_report(&mut self) {
+        self.reported = None;
+    }
+
+    /// A reply came: `before` is what our estimate was for the request it answers. A service that counts nothing reports
+    /// nothing, and the estimate goes on.
     pub fn report(&mut self, usage: &Usage, before: u64) {
+        if usage.total_input() == 0 {
+            return;
+        }
         self.reported = Some(Reported { total: usage.total_input() + usage.output, estimate: self.estimate });
-        if usage.total_input() > 0 && before > 0 {
+        if before > 0 {
             self.fit = Some(Fit { reported: usage.total_input(), estimate: before });
         }
     }
@@ -122,7 +147,10 @@ impl Count {
     /// The canonical count.
     pub fn total(&self) -> u64 {
         match self.reported {
-            Some(reported) => reported.total + self.fitted(self.estimate.saturating_sub(reported.estimate)),
+            Some(reported) if self.estimate < reported.estimate => {
+                reported.total.saturating_sub(self.fitted(reported.estimate - self.estimate))
+            }
+            Some(reported) => reported.total + self.fitted(self.estimate - reported.estimate),
             None => self.fitted(self.estimate),
         }
     }
@@ -314,6 +342,8 @@ mod tests {
         count.add_message(&said(Role::User, Origin::Person, vec![Block::text("q".repeat(400))]), &limits);
         assert_eq!(count.total(), 1_630 + 150, "the estimate is scaled by the 1.5 that was measured");
         assert_eq!(count.certainty(), Certainty::ReportedThenEstimated);
+        count.report(&Usage::default(), count.raw_estimate());
+        assert_eq!(count.total(), 1_630 + 150, "a service that counts nothing changes nothing");
     }
 
     // spec: T6

@@ -24,6 +24,7 @@ pub(crate) struct Assembling {
     stop: Option<String>,
     slots: Vec<Slot>,
     bad_input: Option<String>,
+    cleared: u64,
     is_over: bool,
 }
 
@@ -102,6 +103,21 @@ struct Event {
     delta: Option<Fields>,
     #[serde(default)]
     usage: Option<Counted>,
+    #[serde(default)]
+    context_management: Option<Managed>,
+}
+
+/// What the service cleared on its side before it read the request.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Managed {
+    applied_edits: Vec<Applied>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Applied {
+    cleared_input_tokens: u64,
 }
 
 #[derive(Deserialize)]
@@ -138,6 +154,7 @@ impl Assembling {
             stop: None,
             slots: vec![],
             bad_input: None,
+            cleared: 0,
             is_over: false,
         }
     }
@@ -189,8 +206,10 @@ impl Assembling {
                 self.add(index, &delta, teller)?;
             }
             ("content_block_stop", Event { index: Some(index), .. }) => self.end(index),
-            ("message_delta", Event { delta, usage, .. }) => {
+            ("message_delta", Event { delta, usage, context_management, .. }) => {
                 self.counted.add(usage.unwrap_or_default());
+                let applied = context_management.unwrap_or_default().applied_edits;
+                self.cleared += applied.iter().map(|edit| edit.cleared_input_tokens).sum::<u64>();
                 self.stop = delta.and_then(|delta| delta.text("stop_reason")).or(self.stop.take());
             }
             ("message_stop", _) => {
@@ -255,10 +274,10 @@ impl Assembly for Assembling {
             let (partial, usage) = self.partial();
             return Err(Broken { partial, usage, because });
         }
-        let usage = self.counted.usage(self.ttl);
+        let (usage, cleared) = (self.counted.usage(self.ttl), self.cleared);
         let blocks = kept(self.slots);
         let stop = stop_reason(self.stop.as_deref(), &blocks);
-        Ok(Reply { blocks, usage, stop, model, request_id })
+        Ok(Reply { blocks, usage, stop, model, request_id, cleared })
     }
 
     fn partial(self) -> (Vec<Block>, Usage) {

@@ -285,7 +285,7 @@ impl Assembly for Assembling {
             None | Some("stop" | "tool_calls" | "function_call") => StopReason::ToolUse,
             Some(other) => StopReason::Other(other.to_owned()),
         };
-        Ok(Reply { blocks, usage, stop, model: self.model, request_id: self.id })
+        Ok(Reply { blocks, usage, stop, model: self.model, request_id: self.id, cleared: 0 })
     }
 
     fn partial(self) -> (Vec<Block>, Usage) {

@@ -4,7 +4,7 @@
 mod moments;
 
 use crate::agents::fork::{self, Origins};
-use crate::context::{self, Full, tool_results};
+use crate::context::{self, Full, Unready, tool_results};
 use crate::desk::Desk;
 use crate::errand::{Errand, Outcome};
 use crate::event::Event;
@@ -66,6 +66,15 @@ pub enum Error {
     TooManyRounds(u64),
 }
 
+impl From<Unready> for Error {
+    fn from(unready: Unready) -> Self {
+        match unready {
+            Unready::Full(full) => Error::Full(full),
+            Unready::Transcript(error) => Error::Transcript(error),
+        }
+    }
+}
+
 impl Session {
     /// Begin, or go on with what a transcript holds. The opening is what every request starts with: sent unchanged from
     /// here on, and recorded again only when it differs from what was last sent.
@@ -104,7 +113,7 @@ impl Session {
 
     /// Everything before a request: fit the window, make it safe on disk, render.
     fn ready(&mut self) -> Result<Prompt, Error> {
-        context::prepare(&self.transcript, &self.desk)?;
+        context::prepare(&mut self.transcript, &self.desk)?;
         self.transcript.settle()?;
         Ok(Prompt::of(self.transcript.view()))
     }
@@ -114,7 +123,13 @@ impl Session {
         if !reply.blocks.is_empty() {
             self.say(Role::Assistant, Origin::Model, reply.blocks.clone())?;
         }
-        self.book(reply.usage, reply.model.clone(), reply.stop.clone())?;
+        self.book(Call {
+            source: Call::MAIN.to_owned(),
+            model: reply.model.clone(),
+            usage: reply.usage,
+            stop: reply.stop.clone(),
+            cleared: reply.cleared,
+        })?;
         answering.usage += reply.usage;
         answering.rounds += 1;
         Ok(())
@@ -186,7 +201,8 @@ impl Session {
         if !kept.is_empty() {
             self.say(Role::Assistant, Origin::Model, kept)?;
         }
-        self.book(usage, self.desk.model.name().to_owned(), StopReason::Other("cut".to_owned()))
+        let (source, model) = (Call::MAIN.to_owned(), self.desk.model.name().to_owned());
+        self.book(Call { source, model, usage, stop: StopReason::Other("cut".to_owned()), cleared: 0 })
     }
 
     /// Send an errand: a fork with this session's exact prefix. Its cost and its receipt are recorded when it is home.
@@ -261,10 +277,8 @@ impl Session {
         Ok(())
     }
 
-    fn book(&mut self, usage: Usage, model: String, stop: StopReason) -> Result<(), Error> {
-        let source = Call::MAIN.to_owned();
-        self.desk.events.emit(Event::Replied { source: source.clone(), usage });
-        let call = Call { source, model, usage, stop };
+    fn book(&mut self, call: Call) -> Result<(), Error> {
+        self.desk.events.emit(Event::Replied { source: call.source.clone(), usage: call.usage });
         Ok(self.transcript.append(Entry::Replied(call), self.desk.clock.now())?)
     }
 

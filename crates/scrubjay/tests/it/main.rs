@@ -7,6 +7,7 @@ mod architecture;
 mod background;
 mod fork;
 mod hooks;
+mod microcompaction;
 mod over_http;
 mod query_loop;
 mod tool_results;

@@ -39,7 +39,7 @@ fn busy(turns: usize) -> Script {
                 thinking("let me look")
                     .and(tool_use("Read", json!({ "file_path": "src/lib.rs", "offset": 1 + n, "limit": 60 }))),
             )
-            .reply(text(&format!("Answer {n}.")))
+            .reply(text(format!("Answer {n}.")))
     })
 }
 
@@ -170,7 +170,7 @@ async fn the_other_dialect_is_append_only_too() {
     let script = (0..4).fold(Script::new(), |script, n| {
         script
             .reply(tool_use("Grep", json!({ "pattern": "hidden_seeds", "output_mode": "count" })))
-            .reply(text(&format!("Answer {n}.")))
+            .reply(text(format!("Answer {n}.")))
     });
     let simulator = Simulator::start(script).await.unwrap();
     let mut story = story(&simulator, "gpt-5.6");
