@@ -7,6 +7,8 @@
 pub mod limits;
 pub mod clock;
 pub mod digest;
+pub mod paths;
+pub mod frontmatter;
 pub mod message;
 pub mod tokens;
 // the record
