@@ -75,6 +75,11 @@ impl Failure {
         Self::new(Exit::NothingFound, message)
     }
 
+    /// Nothing to say: the reader of our output has left.
+    pub(crate) fn quiet() -> Self {
+        Self::new(Exit::Fine, "")
+    }
+
     /// And this is what to do.
     pub(crate) fn fix(mut self, fix: impl Into<String>) -> Self {
         self.fix = Some(fix.into());
