@@ -8,6 +8,7 @@ pub mod limits;
 pub mod clock;
 pub mod digest;
 pub mod paths;
+pub mod settings;
 pub mod frontmatter;
 pub mod message;
 pub mod tokens;

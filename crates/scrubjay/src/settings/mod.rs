@@ -1,0 +1,263 @@
+//! Switches and numbers in force for a session: which source said what, and who was allowed to.
+//!
+//! Nothing here reads a file, the environment or the network: [`Sources`] is handed in, already read. And nothing
+//! here fails: a bad value is a warning, and the next source decides.
+
+mod gather;
+mod merge;
+mod registry;
+mod words;
+
+pub use registry::{Kind, SETTINGS, Seen, Setting, Trust, Unset, key};
+
+use crate::limits::Limits;
+use crate::paths::{self, Layout, PathError};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Where a value came from, weakest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Source {
+    /// Nobody said anything.
+    Default,
+    /// Remote flags.
+    Remote,
+    /// The person's own settings.
+    User,
+    /// Settings that came with the repository.
+    Project,
+    /// Settings that lie in the repository but are not committed.
+    Local,
+    /// The environment.
+    Environment,
+    /// The command line.
+    CommandLine,
+    /// The system's settings: final.
+    Managed,
+}
+
+impl Source {
+    /// As a person would say it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Source::Default => "default",
+            Source::Remote => "remote flags",
+            Source::User => "user settings",
+            Source::Project => "project settings",
+            Source::Local => "local settings",
+            Source::Environment => "environment",
+            Source::CommandLine => "command line",
+            Source::Managed => "managed settings",
+        }
+    }
+}
+
+/// One settings file, already read.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SettingsFile {
+    /// What it says.
+    pub table: toml::Table,
+    /// Where it lies, for messages.
+    pub file: PathBuf,
+}
+
+/// Everything that was found, already read. A `.env` file is not among it, on purpose.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Sources {
+    /// System-wide.
+    pub managed: Option<SettingsFile>,
+    /// The person's own.
+    pub user: Option<SettingsFile>,
+    /// From the repository.
+    pub project: Option<SettingsFile>,
+    /// In the repository, not committed.
+    pub local: Option<SettingsFile>,
+    /// Remote flags; they count only if a user-level setting names them.
+    pub remote: Option<SettingsFile>,
+    /// Names and values of the process environment.
+    pub environment: Vec<(String, String)>,
+    /// Keys and values from the command line.
+    pub command_line: Vec<(String, String)>,
+}
+
+/// A value in force.
+#[derive(Debug, Clone, PartialEq)]
+struct Chosen {
+    value: toml::Value,
+    source: Source,
+    file: Option<PathBuf>,
+}
+
+/// The values in force.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    chosen: BTreeMap<String, Chosen>,
+    limits: Limits,
+    /// What was ignored, and what to do about it.
+    pub warnings: Vec<String>,
+}
+
+/// One line of `scrubjay flags`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// The setting.
+    pub key: String,
+    /// Its value.
+    pub value: String,
+    /// Who said so.
+    pub origin: Source,
+    /// In which file.
+    pub file: Option<PathBuf>,
+    /// Its name in the environment.
+    pub environment: String,
+    /// What it does.
+    pub meaning: String,
+}
+
+impl Settings {
+    /// Decide every setting.
+    ///
+    /// ```
+    /// use scrubjay::settings::{Settings, Source, Sources, key};
+    /// let environment = vec![("SCRUBJAY_LAYER_DREAMING".to_owned(), "off".to_owned())];
+    /// let settings = Settings::resolve(&Sources { environment, ..Sources::default() });
+    /// assert!(!settings.flag(&key::DREAMING));
+    /// assert_eq!(settings.origin(key::DREAMING.key), Source::Environment);
+    /// ```
+    pub fn resolve(sources: &Sources) -> Self {
+        merge::resolve(sources)
+    }
+
+    /// Whether a switch is on.
+    pub fn flag(&self, setting: &Setting) -> bool {
+        match (self.said(setting.key), setting.default) {
+            (Some(said), _) => said.as_bool().unwrap_or(false),
+            (None, Unset::Flag(on)) => on,
+            (None, _) => false,
+        }
+    }
+
+    /// A number.
+    pub fn number(&self, setting: &Setting) -> u64 {
+        match (self.said(setting.key), setting.default) {
+            (Some(said), _) => whole(said).unwrap_or(0),
+            (None, Unset::Number(number)) => number,
+            (None, _) => 0,
+        }
+    }
+
+    /// A text or a choice; empty if there is none.
+    pub fn text(&self, setting: &Setting) -> &str {
+        match (self.said(setting.key), setting.default) {
+            (Some(said), _) => said.as_str().unwrap_or_default(),
+            (None, Unset::Text(text)) => text,
+            (None, _) => "",
+        }
+    }
+
+    /// A list, over all sources.
+    pub fn list(&self, setting: &Setting) -> Vec<&str> {
+        let items = self.said(setting.key).and_then(toml::Value::as_array);
+        items.into_iter().flatten().filter_map(toml::Value::as_str).collect()
+    }
+
+    /// A table, over all sources that may set it.
+    pub fn table(&self, setting: &Setting) -> Option<&toml::Table> {
+        self.said(setting.key)?.as_table()
+    }
+
+    /// The threshold that was set for one tool's results.
+    pub fn tool_result_threshold(&self, tool: &str) -> Option<u64> {
+        whole(self.said(&format!("{}{tool}", registry::THRESHOLDS))?)
+    }
+
+    /// Every number of the engine.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Who decided a key.
+    pub fn origin(&self, key: &str) -> Source {
+        self.chosen.get(key).map_or(Source::Default, |chosen| chosen.source)
+    }
+
+    /// Why there is no long-term memory in this session; `None` if there is. The first reason counts.
+    pub fn memory_off_because(&self) -> Option<&'static str> {
+        let off = !self.flag(&key::MEMORY_ENABLED);
+        if off && self.origin(key::MEMORY_ENABLED.key) == Source::Environment {
+            return Some("the environment switches it off");
+        }
+        if self.flag(&key::BARE) {
+            return Some("bare mode has no memory");
+        }
+        if self.flag(&key::REMOTE) && self.text(&key::REMOTE_MEMORY_DIRECTORY).is_empty() {
+            return Some("remote mode has no memory without a remote memory directory");
+        }
+        off.then_some("settings switch it off")
+    }
+
+    /// The memory directory of a project: the override, the setting, or its place in the layout.
+    pub fn memory_directory(&self, layout: &Layout, home: &Path, project: &Path) -> Result<PathBuf, PathError> {
+        for setting in [&key::MEMORY_PATH_OVERRIDE, &key::MEMORY_DIRECTORY] {
+            let named = self.text(setting);
+            if !named.is_empty() {
+                return paths::reject(&paths::expand_home(named, home));
+            }
+        }
+        let remote = self.text(&key::REMOTE_MEMORY_DIRECTORY);
+        if remote.is_empty() {
+            return Ok(layout.project(project, &self.limits).memory());
+        }
+        let base = Layout::at(paths::reject(&paths::expand_home(remote, home))?);
+        Ok(base.project(project, &self.limits).memory())
+    }
+
+    /// Every value and where it came from, limits last.
+    pub fn rows(&self) -> Vec<Row> {
+        let settings = SETTINGS.iter().map(|setting| {
+            let environment = setting.environment.first().copied().unwrap_or_default();
+            self.row(setting.key, self.shown(setting), environment.to_owned(), setting.meaning.to_owned())
+        });
+        let thresholds = self.chosen.iter().filter_map(|(key, chosen)| {
+            let tool = key.strip_prefix(registry::THRESHOLDS)?;
+            let meaning = format!("results of {tool} larger than this are stored");
+            Some(self.row(key, chosen.value.to_string(), String::new(), meaning))
+        });
+        let limits = Limits::table().into_iter().map(|limit| {
+            let key = format!("{}{}", registry::LIMITS, limit.name);
+            let value = self.limits.get(limit.name).unwrap_or(limit.default);
+            let environment = format!("SCRUBJAY_LIMIT_{}", limit.name.to_uppercase());
+            self.row(&key, format!("{value} {}", limit.unit), environment, limit.why.to_owned())
+        });
+        settings.chain(thresholds).chain(limits).collect()
+    }
+
+    fn row(&self, key: &str, value: String, environment: String, meaning: String) -> Row {
+        let file = self.chosen.get(key).and_then(|chosen| chosen.file.clone());
+        Row { key: key.to_owned(), value, origin: self.origin(key), file, environment, meaning }
+    }
+
+    fn shown(&self, setting: &Setting) -> String {
+        match setting.kind {
+            Kind::Flag => (if self.flag(setting) { "on" } else { "off" }).to_owned(),
+            Kind::Number(_) => self.number(setting).to_string(),
+            Kind::Text | Kind::Choice(_) => self.text(setting).to_owned(),
+            Kind::List => self.list(setting).join(", "),
+            Kind::Table => self
+                .table(setting)
+                .map(|table| table.keys().cloned().collect::<Vec<_>>().join(", "))
+                .unwrap_or_default(),
+        }
+    }
+
+    fn said(&self, key: &str) -> Option<&toml::Value> {
+        self.chosen.get(key).map(|chosen| &chosen.value)
+    }
+}
+
+fn whole(value: &toml::Value) -> Option<u64> {
+    u64::try_from(value.as_integer()?).ok()
+}
+
+#[cfg(test)]
+mod tests;
