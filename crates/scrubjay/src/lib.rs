@@ -24,6 +24,8 @@ pub mod model;
 pub mod tool;
 pub mod errand;
 pub mod desk;
+// hands
+pub mod tools;
 // the layers
 pub mod context;
 // the doing

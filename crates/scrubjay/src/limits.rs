@@ -124,6 +124,8 @@ limits! {
     fetch_chars = 100_000 "characters" in "tools", 1_000..=100_000_000, "largest text of a page that is shown";
     fetch_timeout_ms = 30_000 "milliseconds" in "tools", 100..=600_000, "a page that has not come by then is given up";
     skill_bytes = 65_536 "bytes" in "tools", 1_024..=16_777_216, "largest skill text that is loaded";
+    read_file_bytes = 67_108_864 "bytes" in "tools", 65_536..=1_073_741_824, "read of one file at most; what lies behind is neither shown nor editable";
+    shell_linger_ms = 500 "milliseconds" in "tools", 0..=60_000, "a finished command's output is awaited this long when a child keeps it open";
 
     hook_timeout_ms = 60_000 "milliseconds" in "hooks", 100..=3_600_000, "a hook that did not say otherwise is stopped then";
     hook_output_bytes = 1_048_576 "bytes" in "hooks", 1_024..=67_108_864, "read of a hook's answer";

@@ -1,0 +1,305 @@
+//! Edit: one exact piece of text for another.
+
+use super::input::{at_once, card, parse};
+use super::place::resolve;
+use super::shown::{counted, cut, shown, shown_path};
+use super::write::{Standing, put, standing};
+use crate::digest::Digest;
+use crate::limits::Limits;
+use crate::model::Pending;
+use crate::tool::{Bench, Effect, Tool, ToolOutcome};
+use crate::transcript::ToolSpec;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// Changes part of a file.
+pub struct Edit {
+    spec: ToolSpec,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Input {
+    file_path: String,
+    old_string: String,
+    new_string: String,
+    #[serde(default)]
+    replace_all: Option<bool>,
+}
+
+/// A file's bytes after a change, and where it happened.
+#[derive(Debug, PartialEq)]
+struct Changed {
+    bytes: Vec<u8>,
+    /// Where the first new text begins.
+    at: usize,
+    /// How long each new text is.
+    length: usize,
+    /// How many places changed.
+    places: usize,
+}
+
+impl Edit {
+    /// The tool.
+    pub fn new() -> Self {
+        let spec = card(
+            "Edit",
+            include_str!("../../prompts/tools/edit.md"),
+            &["file_path", "old_string", "new_string"],
+            json!({
+                "file_path": { "type": "string", "description": "Absolute, or relative to the working directory." },
+                "old_string": { "type": "string", "description": "The text to replace, exactly as it is in the file." },
+                "new_string": { "type": "string", "description": "The text to put there." },
+                "replace_all": { "type": "boolean", "description": "Change every occurrence, not just the only one." },
+            }),
+        );
+        Self { spec }
+    }
+}
+
+impl Default for Edit {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Tool for Edit {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn effect(&self, input: &Value, dir: &Path) -> Effect {
+        parse::<Input>(input).map_or(Effect::Nothing, |input| Effect::Writes(resolve(dir, input.file_path)))
+    }
+
+    fn call<'a>(&'a self, input: &'a Value, bench: &'a Bench<'a>) -> Pending<'a, ToolOutcome> {
+        match parse::<Input>(input) {
+            Err(refusal) => at_once(refusal),
+            Ok(input) => {
+                let path = resolve(bench.dir, &input.file_path);
+                let (seen, limits) = (bench.seen.get(&path).cloned(), bench.limits.clone());
+                Box::pin(async move {
+                    let editing = tokio::task::spawn_blocking(move || edit(path, seen.as_ref(), &input, &limits));
+                    editing.await.unwrap_or_else(|_| ToolOutcome::error("Editing stopped before it was done."))
+                })
+            }
+        }
+    }
+}
+
+fn edit(path: PathBuf, seen: Option<&Digest>, input: &Input, limits: &Limits) -> ToolOutcome {
+    let before = match standing(&path, seen, limits.read_file_bytes) {
+        Standing::Absent => {
+            let name = shown_path(&path);
+            return ToolOutcome::error(format!(
+                "{name} does not exist, so there is nothing to edit. Create it with Write."
+            ));
+        }
+        Standing::Known(bytes) => bytes,
+        Standing::Refused(why) => return ToolOutcome::error(why),
+    };
+    let changed = match change(&before, input) {
+        Ok(changed) => changed,
+        Err(why) => return ToolOutcome::error(format!("{}: {why} Nothing was changed.", shown_path(&path))),
+    };
+    match put(&path, Some(&before), &changed.bytes, limits.read_file_bytes) {
+        Ok(digest) => {
+            let places = counted(changed.places, "place");
+            let snippet = snippet(&changed, limits.read_line_chars);
+            ToolOutcome::ok(format!("Changed {places} in {}:\n{snippet}", shown_path(&path))).saw(path, digest)
+        }
+        Err(why) => ToolOutcome::error(why),
+    }
+}
+
+/// The whole decision: which bytes the file has afterwards, or why it keeps those it has.
+fn change(bytes: &[u8], input: &Input) -> Result<Changed, String> {
+    if input.old_string.is_empty() {
+        return Err("`old_string` is empty; use Write to replace the whole file.".to_owned());
+    }
+    if input.old_string == input.new_string {
+        return Err("`old_string` and `new_string` are the same.".to_owned());
+    }
+    let (old, new) = in_its_endings(bytes, input);
+    let places = occurrences(bytes, &old);
+    let Some(&at) = places.first() else { return Err(not_found(bytes, &input.old_string)) };
+    if places.len() > 1 && input.replace_all != Some(true) {
+        return Err(not_unique(bytes, &places));
+    }
+    let mut out = Vec::with_capacity(bytes.len() + new.len());
+    let mut done = 0;
+    for place in &places {
+        out.extend_from_slice(&bytes[done..*place]);
+        out.extend_from_slice(new.as_bytes());
+        done = place + old.len();
+    }
+    out.extend_from_slice(&bytes[done..]);
+    Ok(Changed { bytes: out, at, length: new.len(), places: places.len() })
+}
+
+/// In a file whose every line ends with CR LF, a plain line break means one of those.
+fn in_its_endings(bytes: &[u8], input: &Input) -> (String, String) {
+    let breaks = bytes.iter().filter(|byte| **byte == b'\n').count();
+    let pairs = bytes.windows(2).filter(|pair| *pair == b"\r\n").count();
+    if breaks == 0 || breaks != pairs {
+        return (input.old_string.clone(), input.new_string.clone());
+    }
+    let with_pairs = |text: &str| text.replace("\r\n", "\n").replace('\n', "\r\n");
+    (with_pairs(&input.old_string), with_pairs(&input.new_string))
+}
+
+/// Where `wanted` begins, from left to right, without overlaps. Broken bytes part the file: `wanted` is text, so it never
+/// reaches across them.
+fn occurrences(bytes: &[u8], wanted: &str) -> Vec<usize> {
+    let mut places = Vec::new();
+    let mut start = 0;
+    for chunk in bytes.utf8_chunks() {
+        places.extend(chunk.valid().match_indices(wanted).map(|(at, _)| start + at));
+        start += chunk.valid().len() + chunk.invalid().len();
+    }
+    places
+}
+
+fn line_of(bytes: &[u8], at: usize) -> usize {
+    bytes[..at].iter().filter(|byte| **byte == b'\n').count() + 1
+}
+
+fn not_unique(bytes: &[u8], places: &[usize]) -> String {
+    const NAMED: usize = 10;
+    let mut lines: Vec<String> = places.iter().take(NAMED).map(|at| line_of(bytes, *at).to_string()).collect();
+    if places.len() > NAMED {
+        lines.push(format!("{} more", places.len() - NAMED));
+    }
+    format!(
+        "`old_string` occurs {} times (lines {}). Include more of the lines around the one you mean, or set `replace_all`.",
+        places.len(),
+        lines.join(", "),
+    )
+}
+
+/// Why a text is not there, with the line that is most like its first one.
+fn not_found(bytes: &[u8], old: &str) -> String {
+    const SHOWN: u64 = 200;
+    if old.contains("⟦U+") {
+        return "`old_string` is not in the file. It contains a mark like ⟦U+001B⟧, which only stands for a character: \
+                write the character itself."
+            .to_owned();
+    }
+    let text = String::from_utf8_lossy(bytes);
+    let wanted = old.lines().find(|line| !line.trim().is_empty()).unwrap_or(old);
+    let nearest = text
+        .lines()
+        .enumerate()
+        .map(|(number, line)| (likeness(wanted, line), number + 1, line))
+        .max_by_key(|(likeness, number, _)| (*likeness, usize::MAX - number))
+        .filter(|(likeness, ..)| *likeness > 0);
+    match nearest {
+        Some((_, number, line)) => format!(
+            "`old_string` is not in the file, every space counts. The nearest line is {number}: `{}`",
+            shown(&cut(line, SHOWN)),
+        ),
+        None => "`old_string` is not in the file, and nothing in it looks like it. Read the file again.".to_owned(),
+    }
+}
+
+/// How many words two lines share, in order of appearance; spaces do not count.
+fn likeness(one: &str, other: &str) -> usize {
+    let words = |line: &str| -> std::collections::BTreeSet<String> {
+        line.split(|letter: char| !letter.is_alphanumeric())
+            .filter(|word| !word.is_empty())
+            .map(str::to_owned)
+            .collect()
+    };
+    words(one).intersection(&words(other)).map(|word| word.chars().count()).sum()
+}
+
+/// The first changed lines with a few around them.
+fn snippet(changed: &Changed, line_chars: u64) -> String {
+    const AROUND: usize = 3;
+    const MOST: usize = 40;
+    let first = line_of(&changed.bytes, changed.at);
+    let last = line_of(&changed.bytes, changed.at + changed.length);
+    let from = first.saturating_sub(AROUND).max(1);
+    let text = String::from_utf8_lossy(&changed.bytes);
+    let rows = (last + AROUND - from + 1).min(MOST);
+    text.lines()
+        .enumerate()
+        .skip(from - 1)
+        .take(rows)
+        .map(|(number, line)| format!("{:>6}\t{}\n", number + 1, shown(&cut(line, line_chars))))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn input(old: &str, new: &str, replace_all: bool) -> Input {
+        Input {
+            file_path: String::new(),
+            old_string: old.into(),
+            new_string: new.into(),
+            replace_all: Some(replace_all),
+        }
+    }
+
+    #[test]
+    fn changes() {
+        for (before, old, new, all, after) in [
+            (&b"a b c"[..], "b", "x", false, &b"a x c"[..]),
+            (b"a a a", "a", "bb", true, b"bb bb bb"),
+            (b"aaaa", "aa", "b", true, b"bb"),
+            (b"one\r\ntwo\r\n", "one\ntwo", "1\n2\n3", false, b"1\r\n2\r\n3\r\n"),
+            (b"one\r\ntwo\r\n", "two", "2\n3", false, b"one\r\n2\r\n3\r\n"),
+            (b"one\r\ntwo\r\n", "one\r\ntwo", "x", false, b"x\r\n"),
+            (b"mixed\r\nends\n", "ends\n", "e\n", false, b"mixed\r\ne\n"),
+            (b"\xff\xfe bad \xff", "bad", "good", false, b"\xff\xfe good \xff"),
+            (b"delete me", " me", "", false, b"delete"),
+            ("ä€𝄞".as_bytes(), "€", "e", false, "äe𝄞".as_bytes()),
+        ] {
+            assert_eq!(change(before, &input(old, new, all)).unwrap().bytes, after, "{old:?}");
+        }
+    }
+
+    #[test]
+    fn refusals_say_what_to_do() {
+        for (before, old, new, says) in [
+            ("a", "", "x", "is empty"),
+            ("a", "a", "a", "are the same"),
+            ("a\na\nb\na", "a", "x", "occurs 3 times (lines 1, 2, 4)"),
+            ("fn main() {\n    run(x);\n}\n", "run(y);", "z", "The nearest line is 2: `    run(x);`"),
+            ("abc", "zzz", "x", "nothing in it looks like it"),
+            ("\u{1b}[1m", "⟦U+001B⟧[1m", "x", "write the character itself"),
+        ] {
+            let why = change(before.as_bytes(), &input(old, new, false)).unwrap_err();
+            assert!(why.contains(says), "{why}");
+        }
+    }
+
+    #[test]
+    fn the_snippet_shows_the_change_and_its_neighbours() {
+        let before = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
+        let changed = change(before.as_bytes(), &input("5", "five\nfünf", false)).unwrap();
+        assert_eq!(
+            snippet(&changed, 100),
+            "     2\t2\n     3\t3\n     4\t4\n     5\tfive\n     6\tfünf\n     7\t6\n     8\t7\n     9\t8\n"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn a_unique_piece_is_replaced_and_nothing_else(head in "[a-m\n]{0,30}", tail in "[a-m\n]{0,30}", new in "[n-z\n]{0,9}") {
+            let changed = change(format!("{head}XYZ{tail}").as_bytes(), &input("XYZ", &new, false)).unwrap();
+            prop_assert_eq!(String::from_utf8(changed.bytes).unwrap(), format!("{head}{new}{tail}"));
+        }
+
+        #[test]
+        fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..60), old in any::<String>()) {
+            if let Ok(changed) = change(&bytes, &input(&old, "\n!", true)) {
+                snippet(&changed, 3);
+            }
+        }
+    }
+}

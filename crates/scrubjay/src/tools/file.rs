@@ -1,0 +1,117 @@
+//! Files as they are: opened without hanging, read within bounds, replaced in one move.
+
+use cap_std::fs::{Dir, File as CapFile, Permissions};
+use cap_tempfile::TempFile;
+use rustix::fs::{Mode, OFlags};
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+
+/// The bytes of a regular file, as far as they are read at all.
+pub(super) struct Loaded {
+    /// What was read.
+    pub(super) bytes: Vec<u8>,
+    /// Whether that is the whole file.
+    pub(super) whole: bool,
+}
+
+/// Open a regular file for reading. Pipes, devices and sockets are refused instead of waited for.
+pub(super) fn open_regular(path: &Path) -> io::Result<File> {
+    let nonblocking = i32::try_from((OFlags::NONBLOCK | OFlags::NOCTTY).bits()).unwrap_or_default();
+    let file = File::options().read(true).custom_flags(nonblocking).open(path)?;
+    let kind = file.metadata()?.file_type();
+    match kind {
+        kind if kind.is_file() => Ok(file),
+        kind if kind.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+        kind => Err(io::Error::other(what_it_is(kind))),
+    }
+}
+
+fn what_it_is(kind: std::fs::FileType) -> &'static str {
+    match kind {
+        kind if kind.is_fifo() => "this is a pipe, not a file: reading it could wait forever",
+        kind if kind.is_socket() => "this is a socket, not a file",
+        kind if kind.is_char_device() || kind.is_block_device() => "this is a device, not a file",
+        _ => "this is not a regular file",
+    }
+}
+
+/// Read a regular file, at most `most` bytes of it. The size is looked at first, so a sparse giant costs nothing extra.
+pub(super) fn load(path: &Path, most: u64) -> io::Result<Loaded> {
+    let mut bytes = Vec::new();
+    open_regular(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    let most = usize::try_from(most).unwrap_or(usize::MAX);
+    let whole = bytes.len() <= most;
+    bytes.truncate(most);
+    Ok(Loaded { bytes, whole })
+}
+
+/// The directory a resolved path lies in, opened step by step without following a single link: what was decided about
+/// the resolved path holds for the directory that is written to. Missing directories are made.
+pub(super) fn parent_of(path: &Path) -> io::Result<Dir> {
+    let parent = path.parent().ok_or(io::ErrorKind::IsADirectory)?;
+    let step = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut dir = rustix::fs::open("/", OFlags::DIRECTORY | OFlags::CLOEXEC | PASSING, Mode::empty())?;
+    for name in parent.components().skip(1) {
+        let name = name.as_os_str();
+        let opened = rustix::fs::openat(&dir, name, step | PASSING, Mode::empty());
+        dir = match opened {
+            Err(rustix::io::Errno::NOENT) => {
+                match rustix::fs::mkdirat(&dir, name, Mode::from_raw_mode(0o777)) {
+                    Ok(()) | Err(rustix::io::Errno::EXIST) => {}
+                    Err(error) => return Err(error.into()),
+                }
+                rustix::fs::openat(&dir, name, step | PASSING, Mode::empty())?
+            }
+            opened => opened?,
+        };
+    }
+    let readable = rustix::fs::openat(&dir, ".", step, Mode::empty())?;
+    Ok(Dir::from_std_file(File::from(readable)))
+}
+
+/// Directories on the way only need to be passed through, not listed, where the system can tell the difference.
+#[cfg(target_os = "linux")]
+const PASSING: OFlags = OFlags::PATH;
+#[cfg(not(target_os = "linux"))]
+const PASSING: OFlags = OFlags::empty();
+
+/// Put `bytes` in place of `name` in one move: readers see the old file or the new one, a crash leaves one of them.
+/// `check` looks at the file once more, directly before the move. Permission bits of the old file are kept.
+pub(super) fn replace(dir: &Dir, name: &Path, bytes: &[u8], check: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+    let mut fresh = TempFile::new(dir)?;
+    fresh.write_all(bytes)?;
+    match dir.symlink_metadata(name) {
+        Ok(old) if old.is_file() => {
+            let mode = cap_std::fs::PermissionsExt::mode(&old.permissions()) & 0o777;
+            keep_mode(fresh.as_file(), mode)?;
+        }
+        Ok(_) => return Err(io::Error::other("what is there is not a regular file")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
+    }
+    fresh.as_file().sync_all()?;
+    check()?;
+    fresh.replace(name)?;
+    Ok(rustix::fs::fsync(dir)?)
+}
+
+fn keep_mode(file: &CapFile, mode: u32) -> io::Result<()> {
+    file.set_permissions(Permissions::from_std(std::fs::Permissions::from_mode(mode)))
+}
+
+/// What went wrong, with what to do about it where that helps.
+pub(super) fn explain(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "it does not exist".to_owned(),
+        io::ErrorKind::IsADirectory => "it is a directory; use Glob to see what is in it".to_owned(),
+        io::ErrorKind::PermissionDenied => "this user may not".to_owned(),
+        _ => match rustix::io::Errno::from_io_error(error) {
+            Some(rustix::io::Errno::NXIO) => "this is a socket, not a file".to_owned(),
+            Some(rustix::io::Errno::LOOP) => "its links go round in a circle".to_owned(),
+            Some(rustix::io::Errno::NAMETOOLONG) => "its name is too long".to_owned(),
+            _ => error.to_string(),
+        },
+    }
+}

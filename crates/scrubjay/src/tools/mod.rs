@@ -1,0 +1,63 @@
+//! The hands: what a model can do to the world, one file a tool.
+
+pub mod edit;
+pub mod glob;
+pub mod grep;
+pub mod plan;
+pub mod read;
+pub mod shell;
+pub mod skill;
+pub mod tasks;
+pub mod write;
+
+mod file;
+mod input;
+mod place;
+mod picture;
+mod shown;
+mod walk;
+
+pub use place::resolve;
+pub use shown::{shown, shown_path};
+
+use crate::limits::Limits;
+use crate::tool::Tool;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The tools every session has, in the order the model is told about them. The order never changes: it is part of the
+/// cached prefix. `skills` are the directories whose folders hold a `SKILL.md`, the most important first.
+pub fn standard(skills: &[PathBuf], limits: &Limits) -> Vec<Arc<dyn Tool>> {
+    let mut tools: Vec<Arc<dyn Tool>> = vec![
+        Arc::new(read::Read::new()),
+        Arc::new(write::Write::new()),
+        Arc::new(edit::Edit::new()),
+        Arc::new(grep::Grep::new()),
+        Arc::new(glob::Glob::new()),
+        Arc::new(shell::Bash::new()),
+        Arc::new(plan::Plan::new()),
+        Arc::new(tasks::Tasks::new()),
+    ];
+    if let Some(skill) = skill::Skill::in_dirs(skills, limits) {
+        tools.push(Arc::new(skill));
+    }
+    tools
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_order_is_fixed_and_every_tool_says_what_it_is_for() {
+        let names: Vec<String> =
+            standard(&[], &Limits::default()).iter().map(|tool| tool.spec().name.clone()).collect();
+        assert_eq!(names, ["Read", "Write", "Edit", "Grep", "Glob", "Bash", "Plan", "Tasks"]);
+        for tool in standard(&[], &Limits::default()) {
+            let spec = tool.spec();
+            assert!(spec.description.len() > 80 && !spec.description.ends_with('\n'), "{}", spec.name);
+            let schema: serde_json::Value = serde_json::from_str(spec.input_schema.get()).unwrap();
+            assert_eq!((&schema["type"], &schema["additionalProperties"]), (&"object".into(), &false.into()));
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Write: a whole file, new or replaced, in one move.
+
+use super::file::{explain, load, parent_of, replace};
+use super::input::{at_once, card, parse};
+use super::place::resolve;
+use super::shown::{counted, shown_path};
+use crate::digest::Digest;
+use crate::model::Pending;
+use crate::tool::{Bench, Effect, Tool, ToolOutcome};
+use crate::transcript::ToolSpec;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Writes a file.
+pub struct Write {
+    spec: ToolSpec,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Input {
+    file_path: String,
+    content: String,
+}
+
+/// What a file looks like to somebody who wants to change it.
+pub(super) enum Standing {
+    /// Nothing is there.
+    Absent,
+    /// These bytes are there, and the model knows them.
+    Known(Vec<u8>),
+    /// It may not be changed, and why.
+    Refused(String),
+}
+
+/// Look at a file before changing it. `seen` is the digest of what the model saw of it.
+pub(super) fn standing(path: &Path, seen: Option<&Digest>, most: u64) -> Standing {
+    let refused = |why: &str| Standing::Refused(format!("{}: {}", shown_path(path), why.trim_end()));
+    match load(path, most) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Standing::Absent,
+        Err(error) => refused(&format!("cannot be changed, {}.", explain(&error))),
+        Ok(loaded) if !loaded.whole => {
+            refused("this file is too large to be changed here; use a program in the shell.")
+        }
+        Ok(loaded) => match seen {
+            None => refused(include_str!("../../prompts/tools/read_first.md")),
+            Some(seen) if *seen != Digest::of(&loaded.bytes) => {
+                refused(include_str!("../../prompts/tools/changed_since.md"))
+            }
+            Some(_) => Standing::Known(loaded.bytes),
+        },
+    }
+}
+
+/// Put new bytes where `before` was (`None`: nothing). Refuses when something else is there by the time of the move.
+pub(super) fn put(path: &Path, before: Option<&[u8]>, bytes: &[u8], most: u64) -> Result<Digest, String> {
+    let unchanged = || match (before, load(path, most)) {
+        (None, Err(error)) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        (Some(before), Ok(now)) if now.whole && now.bytes == before => Ok(()),
+        _ => Err(io::Error::other("it changed in this very moment; read it again")),
+    };
+    let name = path.file_name().ok_or("this is not a file name")?;
+    parent_of(path)
+        .and_then(|dir| replace(&dir, Path::new(name), bytes, unchanged))
+        .map(|()| Digest::of(bytes))
+        .map_err(|error| {
+            format!("{} could not be written: {}. It is as it was before.", shown_path(path), explain(&error))
+        })
+}
+
+impl Write {
+    /// The tool.
+    pub fn new() -> Self {
+        let spec = card(
+            "Write",
+            include_str!("../../prompts/tools/write.md"),
+            &["file_path", "content"],
+            json!({
+                "file_path": { "type": "string", "description": "Absolute, or relative to the working directory." },
+                "content": { "type": "string", "description": "Everything the file shall contain." },
+            }),
+        );
+        Self { spec }
+    }
+}
+
+impl Default for Write {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Tool for Write {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn effect(&self, input: &Value, dir: &Path) -> Effect {
+        parse::<Input>(input).map_or(Effect::Nothing, |input| Effect::Writes(resolve(dir, input.file_path)))
+    }
+
+    fn call<'a>(&'a self, input: &'a Value, bench: &'a Bench<'a>) -> Pending<'a, ToolOutcome> {
+        match parse::<Input>(input) {
+            Err(refusal) => at_once(refusal),
+            Ok(input) => {
+                let path = resolve(bench.dir, &input.file_path);
+                let (seen, most) = (bench.seen.get(&path).cloned(), bench.limits.read_file_bytes);
+                Box::pin(async move {
+                    let writing = tokio::task::spawn_blocking(move || write(path, seen.as_ref(), &input.content, most));
+                    writing.await.unwrap_or_else(|_| ToolOutcome::error("Writing stopped before it was done."))
+                })
+            }
+        }
+    }
+}
+
+fn write(path: PathBuf, seen: Option<&Digest>, content: &str, most: u64) -> ToolOutcome {
+    let (before, verb) = match standing(&path, seen, most) {
+        Standing::Absent => (None, "Created"),
+        Standing::Known(bytes) => (Some(bytes), "Updated"),
+        Standing::Refused(why) => return ToolOutcome::error(why),
+    };
+    match put(&path, before.as_deref(), content.as_bytes(), most) {
+        Ok(digest) => {
+            let lines = counted(content.lines().count(), "line");
+            let was = before.map_or_else(String::new, |before| {
+                format!(", {} before", String::from_utf8_lossy(&before).lines().count())
+            });
+            ToolOutcome::ok(format!("{verb} {} ({lines}{was}).", shown_path(&path))).saw(path, digest)
+        }
+        Err(why) => ToolOutcome::error(why),
+    }
+}
