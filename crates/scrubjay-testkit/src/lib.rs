@@ -1,1 +1,13 @@
-//! placeholder
+//! What scrubjay's tests stand on: a temporary home, a fixed clock, a recorded model, storyboards and the API simulator.
+
+mod clock;
+mod home;
+mod recorder;
+mod story;
+mod storyboard;
+
+pub use clock::FixedClock;
+pub use home::Home;
+pub use recorder::Recorder;
+pub use story::{Setting, Story};
+pub use storyboard::Storyboard;

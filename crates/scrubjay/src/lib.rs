@@ -18,10 +18,10 @@ pub mod transcript;
 pub mod prompts;
 pub mod prompt;
 // the seams
-pub mod event;
-pub mod gate;
 pub mod model;
 pub mod tool;
+pub mod gate;
+pub mod event;
 pub mod errand;
 pub mod desk;
 // hands

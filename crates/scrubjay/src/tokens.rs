@@ -289,7 +289,7 @@ mod tests {
             (Block::image("image/png", &"A".repeat(100_000)), 2_000),
             (result(&"x".repeat(400)), 100 + 2),
             (result(&json!({ "a": "x".repeat(192) }).to_string()), 100 + 2),
-            (Block::tool_use("t".into(), "Read", json!({ "p": 1 })), 31),
+            (Block::tool_use("t".into(), "Read", json!({ "p": 1 })), 29),
         ] {
             assert_eq!(estimate(&block, &limits), tokens, "{block:?}");
         }

@@ -1,0 +1,47 @@
+# The verbs. `just` lists them.
+
+default:
+    @just --list
+
+# Everything a change must pass
+check: format lint test docs
+
+# Format check
+format:
+    cargo fmt --all --check
+
+# Clippy, warnings denied
+lint:
+    cargo clippy --workspace --all-targets -- -D warnings
+
+# The README's test command
+test:
+    cargo test
+
+# Documentation, warnings denied
+docs:
+    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
+
+# Licences, sources and banned crates
+deny:
+    cargo deny check bans licenses sources
+
+# Rewrite generated documents and snapshots after a change on purpose
+bless:
+    UPDATE_DOCS=1 INSTA_UPDATE=always cargo test
+
+# The official Python SDKs against the simulator
+suite-sdk:
+    suites/sdk/run.sh
+
+# A short conversation with a real small model on this machine, in both dialects
+suite-local-model:
+    suites/local-model/run.sh
+
+# Apply known faults one by one and expect the named test to fail
+suite-red:
+    suites/red/run.sh
+
+# Resume of a long session against a plain read-and-parse of the same bytes
+bench:
+    cargo bench -p scrubjay
