@@ -1,2 +1,2 @@
-//! placeholder
+//! scrubjay: the terminal agent and its doors.
 fn main() {}
