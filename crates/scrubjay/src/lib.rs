@@ -26,6 +26,7 @@ pub mod errand;
 pub mod desk;
 // hands
 pub mod tools;
+pub mod permission;
 // the layers
 pub mod context;
 // the doing

@@ -27,12 +27,28 @@ pub fn plain_commands(line: &str) -> Option<Vec<Vec<String>>> {
     parser.set_language(&tree_sitter_bash::LANGUAGE.into()).ok()?;
     let tree = parser.parse(line, None)?;
     let root = tree.root_node();
-    if root.has_error() {
+    let mut end = 0;
+    if root.has_error() || !gaps_are_blank(root, line, &mut end) || !is_blank(&line[end..]) {
         return None;
     }
     let mut commands = Vec::new();
     statement(root, line, &mut commands)?;
     (!commands.is_empty()).then_some(commands)
+}
+
+fn is_blank(gap: &str) -> bool {
+    gap.bytes().all(|byte| matches!(byte, b' ' | b'\t' | b'\n'))
+}
+
+/// Whether nothing but blanks lies between the words. The grammar also skips an escaped blank, which to a shell is a
+/// word or part of one.
+fn gaps_are_blank(node: Node<'_>, line: &str, end: &mut usize) -> bool {
+    if node.child_count() > 0 && node.kind() != "string" {
+        return children(node).all(|child| gaps_are_blank(child, line, end));
+    }
+    let gap = line.get(*end..node.start_byte());
+    *end = node.end_byte();
+    gap.is_some_and(is_blank)
 }
 
 /// Characters that two readers of one line might disagree about.
@@ -63,6 +79,7 @@ fn statement(node: Node<'_>, line: &str, commands: &mut Vec<Vec<String>>) -> Opt
         "command" => {
             let words = children(node).map(|child| match child.kind() {
                 "command_name" => command_name(child, line),
+                _ if child.prev_sibling()?.end_byte() == child.start_byte() => None,
                 _ => word(child, line),
             });
             commands.push(words.collect::<Option<_>>()?);
@@ -103,10 +120,15 @@ fn word(node: Node<'_>, line: &str) -> Option<String> {
         "word" | "number" => (node.child_count() == 0).then(|| bare(raw))?,
         "raw_string" => Some(raw.strip_prefix('\'')?.strip_suffix('\'')?.to_owned()),
         "string" => {
-            let plain = children(node).all(|child| matches!(child.kind(), "\"" | "string_content"));
+            let plain = children(node).all(|child| matches!(child.kind(), "\"" | "string_content" | "$"));
             if plain { quoted(raw.strip_prefix('"')?.strip_suffix('"')?) } else { None }
         }
-        "concatenation" => children(node).map(|child| word(child, line)).collect(),
+        "concatenation" => {
+            let touching = children(node)
+                .skip(1)
+                .all(|child| child.prev_sibling().is_some_and(|before| before.end_byte() == child.start_byte()));
+            if touching { children(node).map(|child| word(child, line)).collect() } else { None }
+        }
         _ => None,
     }
 }
@@ -119,7 +141,6 @@ fn bare(raw: &str) -> Option<String> {
         match letter {
             '\\' => out.push(letters.next().filter(|next| !next.is_whitespace() || *next == ' ')?),
             letter if letter.is_alphanumeric() || "-_./,:=+@%^".contains(letter) => out.push(letter),
-            '[' | ']' if raw.len() == 1 => out.push(letter),
             _ => return None,
         }
     }
@@ -168,4 +189,490 @@ fn harmless_redirect(node: Node<'_>, line: &str) -> Option<()> {
         all => all,
     };
     matches!(parts, [">" | ">>" | "&>" | "&>>", "/dev/null"] | [">&", "1" | "2"]).then_some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const READING: &str = r#"
+ls
+ls -la
+ls -lah src
+ls --color=never -R src
+pwd
+pwd && ls
+cat README.md
+cat -n src/lib.rs
+cat a.txt b.txt
+cat -- -odd-name
+head -5 file
+head -n 20 src/main.rs
+head -c 100 x
+tail -n +5 log.txt
+tail -20 log.txt
+wc -l src/lib.rs
+wc -lwc a b
+grep -rn "fn main" src
+grep -i error log.txt
+grep -A3 -B 2 needle hay
+grep -E 'a|b' f
+grep -e one -e two f
+grep --include='*.rs' -rn todo src
+grep "end$" f
+grep "cost: \$5" f
+egrep 'x+' f
+fgrep -c lit f
+rg pattern
+rg -n --hidden -g '*.rs' 'fn \w+' src
+rg -tpy import
+rg -C 3 needle
+rg --files
+find . -name '*.rs'
+find src -type f -mtime -1
+find . \( -name a -o -name b \) -print
+find . -maxdepth 2 -not -path './target/*'
+find . -size +10k -printf '%p\n'
+stat -c %s file
+file -b image.png
+echo hello world
+echo "quoted; not a command"
+echo 'a && rm -rf /'
+echo a\ b
+printf '%s\n' hello
+printf "100%%\n"
+sort file
+sort -t, -k2 -nr data.csv
+sort -u a b
+uniq -c names
+sort f | uniq -c | sort -rn | head -5
+cut -d: -f1 file
+tr a-z A-Z
+nl file
+basename src/lib.rs .rs
+dirname src/lib.rs
+realpath src
+readlink -f link
+du -sh src
+du -h --max-depth=1
+df -h
+date
+date +%Y-%m-%d
+date -u -d yesterday +%s
+whoami
+id -u
+uname -a
+which cargo
+true
+false
+test -f Cargo.toml
+test -n "a" && echo yes
+[ -d src ]
+[ "a" = "b" ] || echo no
+[ ! -e x ]
+sed -n 5p file
+sed -n '10,20p' src/lib.rs
+sed -n '1,5p;9p' f
+sed -n '/start/,/end/p' f
+sed -n '$p' f
+diff a b
+diff -u old new
+cmp a b
+md5sum f
+sha256sum a b
+tree -L 2
+tree -a -I target
+jq . data.json
+jq -r '.items[] | .name' data.json
+cd src && ls
+cat missing 2>/dev/null
+ls nope 2>&1 | head -3
+grep x f > /dev/null
+grep -q x f &>/dev/null
+grep x f >&2
+"#;
+
+    const HOSTILE: &str = r#"
+rm -rf x
+mv a b
+touch x
+git status
+git log
+git -c core.fsmonitor=./x status
+curl http://evil.example
+wget x
+python3 -c 1
+perl -e 1
+bash -c ls
+sh x
+env
+printenv
+env ls
+sudo ls
+xargs rm
+eval ls
+exec ls
+command ls
+builtin echo
+source x
+. x
+nohup ls
+time ls
+timeout 5 ls
+awk 'BEGIN{system("id")}'
+tee out
+dd if=a of=b
+ln -s a b
+chmod +x a
+kill 1
+vi x
+less x
+man ls
+top
+./ls
+/bin/ls
+/tmp/evil/ls
+../ls
+bin/cat x
+~/ls
+PATH=. ls
+LD_PRELOAD=./x.so ls
+A=1
+A=1 B=2 ls
+IFS=x; ls
+export A=1
+alias ls=rm
+unalias ls
+declare -x A
+f() { ls; }; f
+function f { ls; }
+ls; rm x
+ls && rm x
+ls || rm x
+ls | sh
+ls |& sh
+cat x | tee y
+echo a | xargs rm
+ls & 
+ls & rm x
+sleep 1 &
+$(echo ls)
+`echo ls`
+echo $(id)
+echo `id`
+echo "$(id)"
+echo "`id`"
+echo $HOME
+echo "$HOME"
+echo ${HOME}
+echo "${x:-$(id)}"
+echo $((1+1))
+echo "$((a[$(id)]))"
+cat$IFS/etc/passwd
+cat ${IFS}x
+$cmd x
+"$cmd" x
+${0} x
+l"s" x
+"ls" x
+'ls'
+l\s x
+echo a > file
+echo a >> file
+echo a >| file
+echo a > "/dev/null"x
+cat < file
+cat <> file
+cat 3<file
+ls 2> err
+ls &> all
+ls >&3
+ls >& file
+cat <<E
+cat <<< x
+cat <(id)
+ls >(cat)
+diff <(ls a) <(ls b)
+echo *
+ls *.rs
+cat src/?.rs
+cat [ab]
+sort *
+echo {a,b}
+cat {-o,x}
+cat ~/.ssh/id_rsa
+cat ~root/x
+echo a=~/x
+ls !x
+echo $'a\nb'
+echo $"x"
+( ls )
+{ ls; }
+! ls
+if true; then ls; fi
+while true; do ls; done
+for x in a; do ls; done
+case x in x) ls;; esac
+[[ -f x ]]
+[[ a[$(id)] -eq 1 ]]
+((x=1))
+let x=1
+test -v a
+test -v 'a[$(id)]'
+[ -v x ]
+[ a -o b ]
+ls # comment
+coproc ls
+find . -exec rm {} \;
+find . -exec rm {} +
+find . -execdir ls \;
+find . -ok rm \;
+find . -okdir rm \;
+find . -delete
+find . -fls out
+find . -fprint out
+find . -fprint0 out
+find . -fprintf out %p
+find . -name x -delete
+find . \-delete
+find . "-delete"
+find . '-exec' id \;
+find -L . -name x
+find -files0-from x
+rg --pre ./x pattern
+rg --pre=./x pattern
+rg --hostname-bin ./x y
+rg --hostname-bin=./x y
+rg -z x
+rg --search-zip x
+rg -nz x
+rg -f patterns
+rg -L x
+rg --follow x
+rg --pre-glob '*' x
+grep -f patterns x
+grep --file=patterns x
+grep -R x .
+grep --dereference-recursive x
+grep --unknown x f
+sort -o out in
+sort -oout in
+sort -uo out in
+sort --output=out in
+sort --outp=out in
+sort in -o out
+sort --compress-program=./x in
+sort --compress-prog=./x in
+sort --files0-from=x
+sort -T dir in
+uniq in out
+uniq -c in out
+uniq -- in out
+date -s tomorrow
+date --set=tomorrow
+date --se=tomorrow
+date 010100002026
+date -f x
+sed -i s/a/b/ f
+sed -n -i 5p f
+sed -ni 5p f
+sed -n 5p f -i
+sed s/a/b/ f
+sed -n 's/a/b/w out' f
+sed -n '1e id' f
+sed -n '1w out' f
+sed -n '/x/w out' f
+sed -n '1p;w p' f
+sed -n '1r x' f
+sed -n '1!p' f
+sed -e 1p f
+sed -f script f
+sed --in-place 5p f
+sed -n p
+tail -f log
+tail -F log
+tail --follow log
+tail -5f log
+tree -o out
+tree -R -H . -L 1
+jq env
+jq -n '$ENV'
+jq -n '"\(env)"'
+jq -f prog x
+jq --from-file prog x
+jq 'import "x" as x; .' f
+jq -L dir . f
+printf -v x hi
+printf -v 'a[$(id)]' x
+printf '12%n' PATH
+printf '%5n' PATH
+md5sum -c sums
+wc --files0-from=x
+du --files0-from=x
+file -C -m x
+file -f list
+file -z x
+diff -l a b
+diff -r a b
+diff --to-file=x a
+cd a b
+less +F x
+hash -p ./x ls
+enable -f ./x.so y
+trap ls EXIT
+set -o noclobber
+shopt -s expand_aliases
+read x
+mapfile -C id x
+history -w x
+jobs
+fc -s
+bind -x
+complete -C id x
+ssh host ls
+nslookup x.evil.example
+ping x
+dig x
+host x
+openssl x
+base64 -o out x
+tar cf x y
+zip x y
+cp a b
+install a b
+mkdir x
+rmdir x
+mktemp
+truncate -s 0 x
+split x
+csplit x 1
+shred x
+patch x
+make
+cargo test
+npm test
+ls "unterminated
+ls 'unterminated
+ls )
+ls && 
+| ls
+&& ls
+;
+"#;
+
+    fn lines(table: &str) -> impl Iterator<Item = &str> {
+        table.lines().filter(|line| !line.is_empty())
+    }
+
+    // spec: X2
+    #[test]
+    fn lines_that_only_read_are_known() {
+        assert!(lines(READING).count() >= 60);
+        for line in lines(READING) {
+            assert!(read_only_commands(line).is_some(), "{line}");
+        }
+    }
+
+    // spec: X2
+    #[test]
+    fn lines_that_might_do_more_are_not() {
+        assert!(lines(HOSTILE).count() >= 120);
+        for line in lines(HOSTILE) {
+            assert_eq!(read_only_commands(line), None, "{line}");
+        }
+    }
+
+    // spec: X2
+    #[test]
+    fn characters_that_readers_disagree_about_are_refused() {
+        for line in [
+            "",
+            " ",
+            "\n",
+            "ls\0",
+            "ls\r",
+            "ls\u{b}x",
+            "ls\u{a0}x",
+            "l\\\ns",
+            "ls \\\n-la",
+            "ls a\\\tb",
+            "ls \u{2028} rm",
+            "cat <<E\nx\nE",
+            "ls\nrm x",
+            "ls\n\nrm x\n",
+            "echo \"a\n$(id)\"",
+            "echo 'a\nb' ; rm x",
+            "ls \u{1b}[0m",
+        ] {
+            assert_eq!(read_only_commands(line), None, "{line:?}");
+        }
+        assert!(read_only_commands(&format!("echo {}", "a".repeat(LONGEST))).is_none());
+        assert!(read_only_commands("ls\npwd\n").is_some());
+    }
+
+    #[test]
+    fn words_are_what_the_shell_would_pass() {
+        for (line, words) in [
+            (
+                "grep -n \"a b\" 'c d' e\\ f | head -5 2>&1",
+                vec![vec!["grep", "-n", "a b", "c d", "e f"], vec!["head", "-5"]],
+            ),
+            ("cd src && ls 2>/dev/null; pwd", vec![vec!["cd", "src"], vec!["ls"], vec!["pwd"]]),
+            ("echo \"a\\\"b\\$c\\d\" x'y'\"z\"", vec![vec!["echo", "a\"b$c\\d", "xyz"]]),
+            ("[ ! -f \"a b\" ]", vec![vec!["[", "!", "-f", "a b", "]"]]),
+            ("find . \\( -name x \\) -print", vec![vec!["find", ".", "(", "-name", "x", ")", "-print"]]),
+            ("echo '' \"\"", vec![vec!["echo", "", ""]]),
+        ] {
+            assert_eq!(read_only_commands(line).unwrap_or_default(), words, "{line}");
+        }
+    }
+
+    #[test]
+    fn plain_commands_need_not_be_known() {
+        assert_eq!(
+            plain_commands("cargo test -q && ./run.sh x"),
+            Some(vec![vec!["cargo".into(), "test".into(), "-q".into()], vec!["./run.sh".into(), "x".into()],])
+        );
+        for line in ["cargo test; $(rm x)", "cargo test > out", "A=1 cargo test", "cargo test &", "'cargo test' x"] {
+            assert_eq!(plain_commands(line), None, "{line}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_makes_it_panic(line in any::<String>()) {
+            read_only_commands(&line);
+        }
+
+        #[test]
+        fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..80)) {
+            read_only_commands(&String::from_utf8_lossy(&bytes));
+        }
+
+        #[test]
+        fn nothing_is_added_to_a_reading_line(tail in "[ ;|&<>$`(){}'\"a-z./\\\\-]{0,24}") {
+            // Whatever follows, a line is only read-only if each of its commands is one that was looked for.
+            if let Some(commands) = read_only_commands(&format!("ls {tail}")) {
+                for words in commands {
+                    prop_assert!(flags::only_reads(&words), "{:?}", words);
+                }
+                prop_assert!(!tail.contains(['`', '<']) || tail.contains(['\'', '\\', '"']), "{}", tail);
+            }
+        }
+
+        // The words we read are the words bash passes.
+        #[test]
+        fn bash_agrees_about_the_words(tail in "[ \ta-c'\"\\\\=,:@%^+./_$|)(\\[\\]*?~!#{}-]{0,16}") {
+            if let Some(commands) = plain_commands(&format!("echo {tail}")) && commands.len() == 1 {
+                let line = format!("printf '<%s>' {tail}");
+                let ran = std::process::Command::new("bash").arg("-c").arg(&line).output();
+                if let Ok(ran) = ran {
+                    let ours: String = commands[0][1..].iter().map(|word| format!("<{word}>")).collect();
+                    let ours = if ours.is_empty() { "<>".to_owned() } else { ours };
+                    prop_assert_eq!(String::from_utf8_lossy(&ran.stdout), ours, "{}", tail);
+                }
+            }
+        }
+    }
 }

@@ -1,0 +1,463 @@
+//! Permission modes: from a mode, rules and directories to a gate. A pure decision over what a call would do.
+
+use crate::gate::{Gate, Verdict};
+use crate::tool::Effect;
+use crate::tools::resolve;
+use crate::tools::shell::reading;
+use globset::{GlobBuilder, GlobMatcher};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// How much may happen without asking.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Reading here is free, everything else asks.
+    #[default]
+    Ask,
+    /// Changing files here is free too.
+    AcceptEdits,
+    /// Nothing is changed, whatever the rules say.
+    ReadOnly,
+    /// Everything is free, except what changes how scrubjay, git or the shell behave.
+    AllowAll,
+    /// Nothing is changed until a plan was approved; then the session goes on in another mode.
+    Plan,
+}
+
+impl Mode {
+    /// Every mode, by the name it has in settings and on the command line.
+    pub const NAMES: [(&'static str, Mode); 5] = [
+        ("ask", Mode::Ask),
+        ("accept-edits", Mode::AcceptEdits),
+        ("read-only", Mode::ReadOnly),
+        ("allow-all", Mode::AllowAll),
+        ("plan", Mode::Plan),
+    ];
+}
+
+impl FromStr for Mode {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, mode)| *mode).ok_or_else(|| {
+            let names = Self::NAMES.map(|(name, _)| name).join(", ");
+            format!("there is no permission mode `{name}`; use one of {names}")
+        })
+    }
+}
+
+/// Something that is allowed without asking: `TOOL`, or `TOOL(pattern)` for some of its calls.
+///
+/// For files the pattern is a glob below the working directory, or an absolute one; for commands it is compared with
+/// each command of the line, `*` standing for anything; for hosts it is a name or `*.name`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rule {
+    tool: String,
+    pattern: Option<String>,
+}
+
+impl FromStr for Rule {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("`{text}` is not a rule; write TOOL or TOOL(pattern), such as `Bash(cargo test *)`");
+        let (tool, pattern) = match text.trim().split_once('(') {
+            None => (text.trim(), None),
+            Some((tool, rest)) => (tool.trim(), Some(rest.strip_suffix(')').ok_or_else(wrong)?.trim())),
+        };
+        let is_name = !tool.is_empty() && tool.chars().all(|letter| letter.is_alphanumeric() || "_-".contains(letter));
+        if !is_name || pattern == Some("") {
+            return Err(wrong());
+        }
+        if let Some(pattern) = pattern {
+            glob(Path::new("/"), pattern).ok_or_else(|| format!("the pattern of `{text}` is not a valid glob"))?;
+        }
+        Ok(Self { tool: tool.to_owned(), pattern: pattern.map(str::to_owned) })
+    }
+}
+
+/// What a gate is made of.
+#[derive(Debug, Clone, Default)]
+pub struct Permissions {
+    /// How much may happen without asking.
+    pub mode: Mode,
+    /// What else is allowed.
+    pub allow: Vec<Rule>,
+    /// The working directory, resolved.
+    pub dir: PathBuf,
+    /// More directories that may be read freely, resolved.
+    pub extra: Vec<PathBuf>,
+    /// Files and directories of scrubjay's own, resolved: changing them always asks, whether they exist or not.
+    pub own: Vec<PathBuf>,
+}
+
+impl Permissions {
+    /// The gate that decides so.
+    pub fn gate(self) -> Gate {
+        Gate::new(move |tool, effect| self.decide(tool, effect))
+    }
+
+    /// May this tool do this?
+    pub fn decide(&self, tool: &str, effect: &Effect) -> Verdict {
+        match effect {
+            // Another agent is no more than this one: each of its calls comes to the same gate.
+            Effect::Nothing | Effect::Summons => Verdict::Allow,
+            Effect::Writes(path) if self.steers(path) && !self.only_reads() => Verdict::Ask,
+            _ if self.mode == Mode::AllowAll => Verdict::Allow,
+            Effect::Proposes => Verdict::Ask,
+            Effect::Reads(paths) => {
+                self.free_if(paths.iter().all(|path| self.is_here(path)) || self.rule_allows(tool, effect))
+            }
+            Effect::Runs { command, reads_only: true } if self.reads_here(command) => Verdict::Allow,
+            Effect::Runs { reads_only: false, .. } | Effect::Writes(_) if self.only_reads() => self.not_now(),
+            Effect::Writes(path) if self.mode == Mode::AcceptEdits && self.is_here(path) => Verdict::Allow,
+            Effect::Writes(_) | Effect::Runs { .. } | Effect::Reaches(_) => {
+                self.free_if(self.rule_allows(tool, effect))
+            }
+        }
+    }
+
+    fn free_if(&self, allowed: bool) -> Verdict {
+        if allowed { Verdict::Allow } else { Verdict::Ask }
+    }
+
+    fn only_reads(&self) -> bool {
+        matches!(self.mode, Mode::ReadOnly | Mode::Plan)
+    }
+
+    fn not_now(&self) -> Verdict {
+        Verdict::Deny(match self.mode {
+            Mode::Plan => "nothing may be changed before a plan is approved; propose one with Plan".to_owned(),
+            _ => "this session is read-only; say what you would change instead of changing it".to_owned(),
+        })
+    }
+
+    fn is_here(&self, path: &Path) -> bool {
+        std::iter::once(&self.dir).chain(&self.extra).any(|root| !root.as_os_str().is_empty() && path.starts_with(root))
+    }
+
+    /// Files that decide what runs or what is allowed later. Names are compared without case, because some file
+    /// systems do, and whether or not they exist yet.
+    fn steers(&self, path: &Path) -> bool {
+        if self.own.iter().any(|own| path.starts_with(own)) {
+            return true;
+        }
+        let names: Vec<String> = path.iter().map(|name| name.to_string_lossy().to_lowercase()).collect();
+        let Some((last, parents)) = names.split_last() else { return false };
+        let below = |dir: &str| parents.iter().any(|name| name == dir);
+        let settings = last.starts_with("settings") && last.ends_with(".json");
+        STEERING.contains(&last.as_str())
+            || below(".scrubjay")
+            || (below(".claude") && (settings || below("hooks")))
+            || (below(".git") && (last == "config" || last == "config.worktree" || below("hooks")))
+            || (last == ".git")
+    }
+
+    fn rule_allows(&self, tool: &str, effect: &Effect) -> bool {
+        let rules: Vec<Option<&str>> =
+            self.allow.iter().filter(|rule| rule.tool == tool).map(|rule| rule.pattern.as_deref()).collect();
+        if rules.contains(&None) {
+            return true;
+        }
+        let patterns: Vec<&str> = rules.into_iter().flatten().collect();
+        let fits =
+            |path: &PathBuf| patterns.iter().any(|pattern| glob(&self.dir, pattern).is_some_and(|g| g.is_match(path)));
+        match effect {
+            Effect::Reads(paths) => !paths.is_empty() && paths.iter().all(fits),
+            Effect::Writes(path) => fits(path),
+            Effect::Runs { command, .. } => reading::plain_commands(command).is_some_and(|commands| {
+                commands.iter().all(|words| {
+                    let words = words.join(" ");
+                    patterns.iter().any(|pattern| like(pattern, &words))
+                })
+            }),
+            Effect::Reaches(host) => patterns.iter().any(|pattern| is_host(pattern, host)),
+            Effect::Nothing | Effect::Summons | Effect::Proposes => false,
+        }
+    }
+
+    /// Whether a read-only command line stays here: every word that could be a path leads to a place that may be read,
+    /// from every directory the line might be in by then.
+    fn reads_here(&self, command: &str) -> bool {
+        let Some(commands) = reading::read_only_commands(command) else { return false };
+        let mut places = vec![self.dir.clone()];
+        for words in &commands {
+            let Some((name, rest)) = words.split_first() else { return false };
+            let stays =
+                |word: &String| path_like(word).all(|path| places.iter().all(|dir| self.is_here(&resolve(dir, path))));
+            if name != "echo" && !rest.iter().all(stays) {
+                return false;
+            }
+            if name == "cd" {
+                // No word, or a dash, leads to a directory that is not written here.
+                let Some(to) = rest.last().filter(|word| !word.starts_with('-') && !word.is_empty()) else {
+                    return false;
+                };
+                places.extend(places.clone().iter().map(|dir| resolve(dir, to)));
+                places.sort();
+                places.dedup();
+            }
+        }
+        true
+    }
+}
+
+/// Configuration of shells and of scrubjay: writing it is running it later.
+const STEERING: [&str; 14] = [
+    ".scrubjay.toml",
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".bash_logout",
+    ".profile",
+    ".zshrc",
+    ".zshenv",
+    ".zprofile",
+    ".zlogin",
+    ".kshrc",
+    "config.fish",
+    ".gitconfig",
+    ".gitmodules",
+];
+
+/// What of a word could be a path: the word, what follows an equals sign, and what is attached to a one-letter flag.
+fn path_like(word: &str) -> impl Iterator<Item = &str> {
+    let attached = word.strip_prefix('-').filter(|rest| !rest.starts_with('-')).and_then(|rest| rest.get(1..));
+    let value = word.split_once('=').map(|(_, value)| value);
+    let whole = (!word.starts_with('-')).then_some(word);
+    [whole, value, attached].into_iter().flatten().filter(|path| !path.is_empty())
+}
+
+fn glob(dir: &Path, pattern: &str) -> Option<GlobMatcher> {
+    let whole = if pattern.starts_with('/') {
+        pattern.to_owned()
+    } else {
+        let dir = globset::escape(dir.to_str()?);
+        format!("{}/{}", dir.trim_end_matches('/'), pattern.trim_start_matches("./"))
+    };
+    GlobBuilder::new(&whole).literal_separator(true).build().ok().map(|glob| glob.compile_matcher())
+}
+
+/// Whether a command's words are like a pattern in which `*` stands for anything. Linear in both.
+fn like(pattern: &str, words: &str) -> bool {
+    let Some((head, rest)) = pattern.split_once('*') else { return pattern == words };
+    let Some(mut left) = words.strip_prefix(head) else { return false };
+    let mut pieces: Vec<&str> = rest.split('*').collect();
+    let last = pieces.pop().unwrap_or_default();
+    for piece in pieces {
+        match left.find(piece) {
+            Some(at) => left = &left[at + piece.len()..],
+            None => return false,
+        }
+    }
+    left.ends_with(last)
+}
+
+/// A host is compared as a whole, or below a name of which a label was left open.
+fn is_host(pattern: &str, host: &str) -> bool {
+    let (pattern, host) = (pattern.to_lowercase(), host.to_lowercase());
+    match pattern.strip_prefix("*.") {
+        Some(name) => host.strip_suffix(name).is_some_and(|front| front.len() > 1 && front.ends_with('.')),
+        None => host == pattern,
+    }
+}
+
+/// The same gate where nobody can be asked: what would be asked is refused, with how to allow it.
+pub fn without_a_person(gate: Gate) -> Gate {
+    Gate::new(move |tool, effect| match gate.decide(tool, effect) {
+        Verdict::Ask => Verdict::Deny(format!(
+            "nobody can be asked here, so this was not done; to allow it, start again with `--allow {tool}` or another `--permission-mode`"
+        )),
+        verdict => verdict,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Mode::{AcceptEdits, AllowAll, Ask, Plan, ReadOnly};
+
+    fn permissions(mode: Mode, rules: &[&str]) -> Permissions {
+        Permissions {
+            mode,
+            allow: rules.iter().map(|rule| rule.parse().unwrap()).collect(),
+            dir: "/work".into(),
+            extra: vec!["/extra".into()],
+            own: vec!["/home/me/.config/scrubjay".into()],
+        }
+    }
+
+    fn runs(command: &str) -> Effect {
+        let reads_only = reading::read_only_commands(command).is_some();
+        Effect::Runs { command: command.into(), reads_only }
+    }
+
+    fn reads(path: &str) -> Effect {
+        Effect::Reads(vec![path.into()])
+    }
+
+    fn writes(path: &str) -> Effect {
+        Effect::Writes(path.into())
+    }
+
+    /// The verdict as a letter, in the order of `Mode::NAMES`.
+    fn letters(tool: &str, effect: &Effect, rules: &[&str]) -> String {
+        let letter = |mode| match permissions(mode, rules).decide(tool, effect) {
+            Verdict::Allow => 'y',
+            Verdict::Ask => '?',
+            Verdict::Deny(_) => 'n',
+        };
+        [Ask, AcceptEdits, ReadOnly, AllowAll, Plan].map(letter).into_iter().collect()
+    }
+
+    // spec: Q6
+    #[test]
+    fn each_mode_decides_on_what_a_call_would_do() {
+        for (tool, effect, verdicts) in [
+            ("Tasks", Effect::Nothing, "yyyyy"),
+            ("Plan", Effect::Proposes, "???y?"),
+            ("Agent", Effect::Summons, "yyyyy"),
+            ("Fetch", Effect::Reaches("docs.rs".into()), "???y?"),
+            ("Read", reads("/work/a"), "yyyyy"),
+            ("Read", reads("/work"), "yyyyy"),
+            ("Read", reads("/extra/a"), "yyyyy"),
+            ("Read", reads("/etc/passwd"), "???y?"),
+            ("Read", reads("/workshop/a"), "???y?"),
+            ("Read", Effect::Reads(vec!["/work/a".into(), "/etc/b".into()]), "???y?"),
+            ("Write", writes("/work/a"), "?ynyn"),
+            ("Write", writes("/elsewhere/a"), "??nyn"),
+            ("Bash", runs("ls src"), "yyyyy"),
+            ("Bash", runs("cargo test"), "??nyn"),
+            ("Bash", runs("cat /etc/passwd"), "???y?"),
+        ] {
+            assert_eq!(letters(tool, &effect, &[]), verdicts, "{tool} {effect:?}");
+        }
+    }
+
+    #[test]
+    fn what_steers_later_sessions_always_asks() {
+        for path in [
+            "/work/.git/hooks/pre-commit",
+            "/work/.git/config",
+            "/work/sub/.git/modules/x/hooks/post-checkout",
+            "/work/.GIT/Config",
+            "/work/.git",
+            "/work/.scrubjay.toml",
+            "/work/.scrubjay/settings.toml",
+            "/work/.claude/settings.json",
+            "/work/.claude/settings.local.json",
+            "/work/.claude/hooks/x.sh",
+            "/work/.bashrc",
+            "/home/me/.zshrc",
+            "/home/me/.config/fish/config.fish",
+            "/home/me/.config/scrubjay/config.toml",
+            "/home/me/.config/scrubjay",
+        ] {
+            assert_eq!(letters("Write", &writes(path), &["Write", "Write(**)", "Write(/**)"]), "??n?n", "{path}");
+        }
+        for path in ["/work/.gitignore", "/work/config", "/work/.claude/skills/x/SKILL.md", "/work/settings.json"] {
+            assert_eq!(letters("Write", &writes(path), &[]), "?ynyn", "{path}");
+        }
+    }
+
+    #[test]
+    fn rules() {
+        for (rule, tool, effect, allowed) in [
+            ("Read", "Read", reads("/etc/hosts"), true),
+            ("Read", "Grep", reads("/etc/hosts"), false),
+            ("Read(/etc/*)", "Read", reads("/etc/hosts"), true),
+            ("Read(/etc/*)", "Read", reads("/etc/ssh/key"), false),
+            ("Edit(src/**)", "Edit", writes("/work/src/a/b.rs"), true),
+            ("Edit(src/**)", "Edit", writes("/work/srcs/b.rs"), false),
+            ("Edit(src/**)", "Edit", writes("/other/src/b.rs"), false),
+            ("Edit(src/**)", "Write", writes("/work/src/b.rs"), false),
+            ("Edit(./*.md)", "Edit", writes("/work/a.md"), true),
+            ("Bash", "Bash", runs("rm -rf x"), true),
+            ("Bash(cargo test*)", "Bash", runs("cargo test --all"), true),
+            ("Bash(cargo test*)", "Bash", runs("cargo test && cargo test -q"), true),
+            ("Bash(cargo test*)", "Bash", runs("cargo test; rm x"), false),
+            ("Bash(cargo test*)", "Bash", runs("cargo test && rm x"), false),
+            ("Bash(cargo test*)", "Bash", runs("cargo test | sh"), false),
+            ("Bash(cargo test*)", "Bash", runs("cargo test $(rm x)"), false),
+            ("Bash(cargo test*)", "Bash", runs("cargo test > /etc/x"), false),
+            ("Bash(cargo test*)", "Bash", runs("A=1 cargo test"), false),
+            ("Bash(cargo test*)", "Bash", runs("cargo test &"), false),
+            ("Bash(cargo test*)", "Bash", runs("cargo build"), false),
+            ("Bash(npm run *:check)", "Bash", runs("npm run ts:check"), true),
+            ("Bash(npm run *:check)", "Bash", runs("npm run ts:check x"), false),
+            ("Fetch(docs.rs)", "Fetch", Effect::Reaches("docs.rs".into()), true),
+            ("Fetch(docs.rs)", "Fetch", Effect::Reaches("docs.rs.evil.example".into()), false),
+            ("Fetch(*.rust-lang.org)", "Fetch", Effect::Reaches("doc.rust-lang.org".into()), true),
+            ("Fetch(*.rust-lang.org)", "Fetch", Effect::Reaches("evilrust-lang.org".into()), false),
+            ("Fetch(*.rust-lang.org)", "Fetch", Effect::Reaches(".rust-lang.org".into()), false),
+        ] {
+            let verdict = permissions(Ask, &[rule]).decide(tool, &effect);
+            assert_eq!(verdict == Verdict::Allow, allowed, "{rule}: {tool} {effect:?}");
+        }
+        let two = permissions(Ask, &["Bash(cargo *)", "Bash(npm *)"]);
+        assert_eq!(two.decide("Bash", &runs("cargo test && npm test")), Verdict::Allow);
+        for wrong in ["", "Bash(", "Bash(x", "Bash()", "a b", "Edit([)", "(x)"] {
+            assert!(wrong.parse::<Rule>().is_err(), "{wrong}");
+        }
+    }
+
+    // spec: X2
+    #[test]
+    fn reading_commands_stay_where_reading_is_free() {
+        for (command, free) in [
+            ("ls", true),
+            ("cat src/a.rs /extra/b", true),
+            ("cat ../x", false),
+            ("cat src/../../x", false),
+            ("grep -rn x .", true),
+            ("grep -rn x /", false),
+            ("cd src && ls", true),
+            ("cd src && cat ../a", false),
+            ("cd .. && ls", false),
+            ("cd && ls", false),
+            ("cd - && ls", false),
+            ("cd /etc && cat passwd", false),
+            ("cd src/x; cat ../../a", false),
+            ("find / -name x", false),
+            ("find . -newer /etc/passwd", false),
+            ("sort -k2 -t/ f", false),
+            ("grep --include=/etc/x y", false),
+            ("grep -e/etc x", false),
+            ("rg x /home", false),
+            ("echo /etc/passwd", true),
+            ("head -n5 a | tail -n1", true),
+            ("test -f /etc/shadow", false),
+        ] {
+            assert_eq!(permissions(Ask, &[]).decide("Bash", &runs(command)) == Verdict::Allow, free, "{command}");
+        }
+    }
+
+    #[test]
+    fn links_count_by_where_they_lead() {
+        let home = tempfile::tempdir().unwrap();
+        let dir = home.path().canonicalize().unwrap().join("work");
+        std::fs::create_dir(&dir).unwrap();
+        std::os::unix::fs::symlink("/etc", dir.join("link")).unwrap();
+        let here = Permissions { dir, ..Permissions::default() };
+        assert_eq!(here.decide("Bash", &runs("cat link/passwd")), Verdict::Ask);
+        assert_eq!(here.decide("Bash", &runs("cd link && ls")), Verdict::Ask);
+        assert_eq!(here.decide("Bash", &runs("cat linked")), Verdict::Allow);
+    }
+
+    #[test]
+    fn without_a_person_asking_is_refusing_with_a_way_out() {
+        let gate = without_a_person(permissions(Ask, &[]).gate());
+        let Verdict::Deny(why) = gate.decide("Bash", &runs("cargo test")) else { panic!("refused") };
+        assert!(why.contains("--allow Bash") && why.contains("--permission-mode"), "{why}");
+        assert_eq!(gate.decide("Read", &reads("/work/a")), Verdict::Allow);
+    }
+
+    #[test]
+    fn modes_have_names() {
+        for (name, mode) in Mode::NAMES {
+            assert_eq!(name.parse(), Ok(mode));
+        }
+        assert!("yolo".parse::<Mode>().unwrap_err().contains("accept-edits"));
+        assert_eq!((Mode::default(), Plan, ReadOnly, AllowAll, AcceptEdits).0, Ask);
+    }
+}
