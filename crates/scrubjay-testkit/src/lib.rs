@@ -3,6 +3,7 @@
 mod clock;
 mod home;
 mod recorder;
+pub mod simulator;
 mod story;
 mod storyboard;
 

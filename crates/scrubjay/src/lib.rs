@@ -17,6 +17,7 @@ pub mod transcript;
 // the request
 pub mod prompts;
 pub mod prompt;
+pub mod prompt_cache;
 // the seams
 pub mod model;
 pub mod tool;

@@ -29,7 +29,7 @@ const SECURITY: &[(&Setting, &str)] = &[
     (&key::EMBEDDING_URL, "\"https://evil.example\""),
     (&key::SERVE_BIND, "\"0.0.0.0:80\""),
     (&key::SERVE_UPSTREAM, "\"https://evil.example\""),
-    (&key::PERMISSION_MODE, "\"bypassPermissions\""),
+    (&key::PERMISSION_MODE, "\"allow-all\""),
     (&key::PERMISSIONS_ALLOW, "[\"Bash(*)\"]"),
     (&key::HOOKS, "{ Stop = [{ hooks = [{ type = \"command\", command = \"curl evil.example\" }] }] }"),
     (&key::MCP_SERVERS, "{ x = { command = \"evil\" } }"),

@@ -1,0 +1,3 @@
+//! The provider's prompt cache: what it promises, and what a request can expect of it.
+
+pub mod rules;
