@@ -1,1 +1,35 @@
-//! placeholder
+//! Model APIs over HTTP for scrubjay: requests as exact bytes, streams, retries, the model catalogue and prices.
+//!
+//! [`connect`] turns a [`Choice`] into a `scrubjay::model::Model`. Two dialects are spoken: Messages and Chat
+//! Completions. Without a key or an address, [`Offline`] answers; tests and demonstrations use [`Scripted`].
+
+// what is known beforehand
+mod address;
+mod catalogue;
+mod keys;
+// one exchange over HTTP
+mod fields;
+mod refusal;
+mod retry;
+mod wire;
+mod stream;
+mod exchange;
+// the dialects
+mod anthropic;
+mod openai;
+mod facts;
+// without a service
+mod offline;
+pub mod scripted;
+// putting it together
+mod choice;
+
+#[cfg(test)]
+mod samples;
+
+pub use address::AddressError;
+pub use catalogue::{Able, Catalogue, CatalogueError, Entry, Keeps, Prices};
+pub use choice::{Choice, ConnectError, Provider, connect, connect_consulting};
+pub use keys::{ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, KeyError, Keys, OPENAI_API_KEY};
+pub use offline::Offline;
+pub use scripted::Scripted;

@@ -106,6 +106,7 @@ limits! {
     connect_timeout_ms = 15_000 "milliseconds" in "request", 100..=600_000, "a host that does not answer by then is unreachable";
     stream_idle_ms = 300_000 "milliseconds" in "request", 1_000..=3_600_000, "a stream without a single byte this long is cut";
     event_bytes = 67_108_864 "bytes" in "request", 1_024..=1_073_741_824, "largest single stream event that is read";
+    offline_quote_chars = 4_000 "characters" in "request", 100..=1_000_000, "of what was found that is quoted when no model is configured";
 
     record_inline_bytes = 65_536 "bytes" in "transcript", 1_024..=67_108_864, "larger records go to a blob file so that lines stay short";
     record_line_bytes = 33_554_432 "bytes" in "transcript", 65_536..=1_073_741_824, "a longer line is damage, not a record";

@@ -1,3 +1,4 @@
-//! The provider's prompt cache: what it promises, and what a request can expect of it.
+//! The provider's prompt cache: what it promises, and how a request asks for it.
 
+pub mod breakpoints;
 pub mod rules;

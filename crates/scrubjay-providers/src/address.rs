@@ -1,0 +1,116 @@
+//! Where requests go: one base URL, fixed when a model is connected.
+
+use reqwest::Url;
+
+/// The root of an API, without its `/v1`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Address(Url);
+
+/// Why a base URL was not taken.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AddressError {
+    /// It is no URL.
+    #[error("`{0}` is not a base URL; write it like https://api.example.com or http://127.0.0.1:8080/v1")]
+    NotAUrl(String),
+    /// Not a scheme this program speaks.
+    #[error("a base URL begins with http:// or https://, not with {0}://")]
+    Scheme(String),
+    /// A user name or password stands in it.
+    #[error(
+        "the base URL for {0} carries a user name or password; leave it out and put the key in the environment or in a key file"
+    )]
+    Credentials(String),
+    /// A query or fragment stands in it.
+    #[error("the base URL for {0} has a `?` or `#` part; requests are made below a plain path, so leave that part out")]
+    NotPlain(String),
+}
+
+impl Address {
+    /// Read a base URL, with or without `/v1` and slashes at its end.
+    pub(crate) fn read(text: &str) -> Result<Self, AddressError> {
+        let mut url = Url::parse(text.trim()).map_err(|_| AddressError::NotAUrl(without_credentials(text)))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(AddressError::Scheme(url.scheme().to_owned()));
+        }
+        let host = url.host_str().unwrap_or_default().to_owned();
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(AddressError::Credentials(host));
+        }
+        if url.query().is_some() || url.fragment().is_some() {
+            return Err(AddressError::NotPlain(host));
+        }
+        let path = url.path().trim_end_matches('/');
+        let path = path.strip_suffix("/v1").unwrap_or(path).trim_end_matches('/').to_owned();
+        url.set_path(&path);
+        Ok(Self(url))
+    }
+
+    /// A path below the root.
+    pub(crate) fn at(&self, path: &str) -> Url {
+        let mut url = self.0.clone();
+        url.set_path(&format!("{}{path}", self.0.path().trim_end_matches('/')));
+        url
+    }
+
+    /// Host and port, for messages to people.
+    pub(crate) fn host(&self) -> String {
+        let host = self.0.host_str().unwrap_or("?");
+        self.0.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+    }
+
+    /// The machine itself: no proxy stands between.
+    pub(crate) fn is_loopback(&self) -> bool {
+        let host = self.0.host_str().unwrap_or_default().trim_matches(['[', ']']);
+        host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
+    }
+
+    /// Whether this is the vendor's own service, and not one that speaks like it.
+    pub(crate) fn is_host(&self, name: &str) -> bool {
+        self.0.host_str() == Some(name)
+    }
+}
+
+/// What stands before an `@` may be a password, even in something that is no URL.
+fn without_credentials(text: &str) -> String {
+    text.rsplit_once('@').map_or_else(|| text.to_owned(), |(_, rest)| format!("…@{rest}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_and_slashes_are_optional() {
+        for text in ["http://h:8080", "http://h:8080/", "http://h:8080/v1", " http://h:8080/v1/ "] {
+            assert_eq!(Address::read(text).unwrap().at("/v1/messages").as_str(), "http://h:8080/v1/messages", "{text}");
+        }
+        let below = Address::read("https://gate.example/anthropic/v1").unwrap();
+        assert_eq!(below.at("/v1/messages").as_str(), "https://gate.example/anthropic/v1/messages");
+        assert_eq!(below.host(), "gate.example");
+    }
+
+    // safety: F-70
+    #[test]
+    fn what_is_refused_is_refused_without_repeating_a_secret() {
+        for text in
+            ["ftp://h", "h:8080", "file:///etc/passwd", "not a url", "https://me:canary@h", "http://h?key=canary"]
+        {
+            let said = Address::read(text).unwrap_err().to_string();
+            assert!(!said.contains("canary"), "{said}");
+        }
+        assert!(!Address::read("::me:canary@h").unwrap_err().to_string().contains("canary"));
+    }
+
+    #[test]
+    fn loopback_is_known_by_name_and_number() {
+        for (text, is) in [
+            ("http://127.0.0.1:1", true),
+            ("http://[::1]:1", true),
+            ("http://localhost", true),
+            ("http://10.0.0.1", false),
+            ("http://localhost.example", false),
+        ] {
+            assert_eq!(Address::read(text).unwrap().is_loopback(), is, "{text}");
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Keys: where they come from, and that they go nowhere but into one request header.
+
+use secrecy::SecretString;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The name of the environment value that holds an Anthropic API key.
+pub const ANTHROPIC_API_KEY: &str = "ANTHROPIC_API_KEY";
+/// The name of the environment value that holds a bearer token for an Anthropic-compatible gateway.
+pub const ANTHROPIC_AUTH_TOKEN: &str = "ANTHROPIC_AUTH_TOKEN";
+/// The name of the environment value that holds an OpenAI API key.
+pub const OPENAI_API_KEY: &str = "OPENAI_API_KEY";
+
+/// The keys at hand. Their values are never shown, not even by `Debug`.
+#[derive(Debug, Clone, Default)]
+pub struct Keys {
+    /// Sent as `x-api-key`.
+    pub anthropic_key: Option<SecretString>,
+    /// Sent as `Authorization: Bearer`, instead of a key.
+    pub anthropic_token: Option<SecretString>,
+    /// Sent as `Authorization: Bearer`.
+    pub openai_key: Option<SecretString>,
+}
+
+/// Why a file of keys was not taken.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyError {
+    /// It could not be read.
+    #[error("the key file {} cannot be read: {because}", path.display())]
+    Unreadable {
+        /// Which file.
+        path: PathBuf,
+        /// What the system said.
+        because: std::io::Error,
+    },
+    /// Others on this machine can read it.
+    #[error(
+        "the key file {path} can be read by other users (mode {mode:04o}), so it is not used; \
+         run `chmod 600 {path}` and, if others could have read it, replace the key",
+        path = path.display()
+    )]
+    Exposed {
+        /// Which file.
+        path: PathBuf,
+        /// Its permission bits.
+        mode: u32,
+    },
+    /// A line is not `NAME=value`.
+    #[error("line {line} of the key file {path} is not NAME=value; the names are {names}", path = path.display(),
+        names = [ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, OPENAI_API_KEY].join(", "))]
+    Unknown {
+        /// Which file.
+        path: PathBuf,
+        /// Which line, from 1.
+        line: usize,
+    },
+}
+
+impl Keys {
+    /// The keys among some environment values; empty ones count as absent.
+    pub fn from_values(values: &BTreeMap<String, String>) -> Self {
+        let key = |name: &str| {
+            let value = values.get(name)?.trim();
+            (!value.is_empty()).then(|| SecretString::from(value))
+        };
+        Self {
+            anthropic_key: key(ANTHROPIC_API_KEY),
+            anthropic_token: key(ANTHROPIC_AUTH_TOKEN),
+            openai_key: key(OPENAI_API_KEY),
+        }
+    }
+
+    /// The keys of a file of `NAME=value` lines that only its owner can read.
+    pub fn from_file(path: &Path) -> Result<Self, KeyError> {
+        let unreadable = |because| KeyError::Unreadable { path: path.to_owned(), because };
+        let file = std::fs::File::open(path).map_err(unreadable)?;
+        refuse_exposed(path, &file)?;
+        let text = std::io::read_to_string(file).map_err(unreadable)?;
+        let mut values = BTreeMap::new();
+        for (at, line) in text.lines().enumerate() {
+            let line = line.trim();
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let known = line.split_once('=').filter(|(name, _)| is_known(name.trim()));
+            let Some((name, value)) = known else {
+                return Err(KeyError::Unknown { path: path.to_owned(), line: at + 1 });
+            };
+            values.insert(name.trim().to_owned(), value.trim().trim_matches('"').to_owned());
+        }
+        Ok(Self::from_values(&values))
+    }
+
+    /// These keys, and where one is missing, the other's.
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            anthropic_key: self.anthropic_key.or(other.anthropic_key),
+            anthropic_token: self.anthropic_token.or(other.anthropic_token),
+            openai_key: self.openai_key.or(other.openai_key),
+        }
+    }
+
+    /// There is something to show to an Anthropic endpoint.
+    pub fn opens_anthropic(&self) -> bool {
+        self.anthropic_key.is_some() || self.anthropic_token.is_some()
+    }
+}
+
+fn is_known(name: &str) -> bool {
+    [ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, OPENAI_API_KEY].contains(&name)
+}
+
+/// The open file is asked, not the path, so that the answer is about what will be read.
+#[cfg(unix)]
+fn refuse_exposed(path: &Path, file: &std::fs::File) -> Result<(), KeyError> {
+    use std::os::unix::fs::PermissionsExt;
+    let meta = file.metadata().map_err(|because| KeyError::Unreadable { path: path.to_owned(), because })?;
+    let mode = meta.permissions().mode() & 0o7777;
+    if mode & 0o077 == 0 { Ok(()) } else { Err(KeyError::Exposed { path: path.to_owned(), mode }) }
+}
+
+#[cfg(not(unix))]
+fn refuse_exposed(_: &Path, _: &std::fs::File) -> Result<(), KeyError> {
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use secrecy::ExposeSecret;
+
+    const CANARY: &str = "sk-ant-canary-0123456789";
+
+    fn values(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    // safety: F-70
+    #[test]
+    fn a_key_is_read_and_never_shown() {
+        let keys =
+            Keys::from_values(&values(&[(ANTHROPIC_API_KEY, " sk-ant-canary-0123456789\n"), (OPENAI_API_KEY, " ")]));
+        assert_eq!(keys.anthropic_key.as_ref().map(ExposeSecret::expose_secret), Some(CANARY));
+        assert!(keys.openai_key.is_none());
+        assert!(keys.opens_anthropic());
+        assert!(!format!("{keys:?}{keys:#?}").contains("canary"));
+    }
+
+    // spec: X8
+    #[cfg(unix)]
+    #[test]
+    fn a_key_file_is_taken_only_when_it_is_private() {
+        use std::os::unix::fs::PermissionsExt;
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("keys");
+        std::fs::write(&path, format!("# mine\n{ANTHROPIC_API_KEY}=\"{CANARY}\"\n")).unwrap();
+        for (mode, taken) in [(0o600, true), (0o400, true), (0o640, false), (0o604, false), (0o666, false)] {
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+            match Keys::from_file(&path) {
+                Ok(keys) => assert!(taken && keys.anthropic_key.is_some(), "{mode:o}"),
+                Err(error) => {
+                    assert!(!taken, "{mode:o}");
+                    let said = format!("{error} {error:?}");
+                    assert!(said.contains("chmod 600") && !said.contains("canary"), "{said}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_no_key_is_named_by_its_number_alone() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("keys");
+        std::fs::write(&path, format!("\n{CANARY}\n")).unwrap();
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+        }
+        let said = Keys::from_file(&path).unwrap_err().to_string();
+        assert!(said.contains("line 2") && said.contains(OPENAI_API_KEY) && !said.contains("canary"), "{said}");
+        assert!(matches!(Keys::from_file(&home.path().join("none")), Err(KeyError::Unreadable { .. })));
+    }
+}
