@@ -40,6 +40,11 @@ pub fn hook_context(event: &str, text: &str) -> String {
     fill(include_str!("../prompts/hook-context.md"), &[("event", event), ("text", text)])
 }
 
+/// A command the person ran beside the conversation, and what it said.
+pub fn ran_by_person(command: &str, output: &str) -> String {
+    fill(include_str!("../prompts/ran-by-person.md"), &[("command", command), ("output", output)])
+}
+
 /// What a fork is told.
 pub fn errand(name: &str, directive: &str) -> String {
     fill(include_str!("../prompts/errand.md"), &[("name", name), ("directive", directive)])

@@ -3,7 +3,7 @@
 use crate::arguments::{Arguments, OutputFormat};
 use crate::failure::{Exit, Failure};
 use crate::happening::{Happening, Wire, unattended_wire};
-use crate::paper::{Paper, enveloped, unwritten};
+use crate::paper::{Paper, unwritten};
 use crate::seat::Seat;
 use scrubjay::event::Event;
 use scrubjay::message::{Block, StopReason, Usage};
@@ -19,7 +19,7 @@ pub(crate) async fn run(arguments: &Arguments, seat: Seat, paper: &Paper) -> Res
     let question = question(arguments, seat.workplace.limits.piped_prompt_bytes)?;
     let printer = Printer { format: arguments.output_format, paper: *paper };
     let Wire { events, person, mut happenings } = unattended_wire(|request| seat_words(&request.tool));
-    let (transcript, notices) = seat.transcript(&arguments.session)?;
+    let (transcript, notices) = seat.transcript(seat.beginning(&arguments.session)?)?;
     notices.iter().for_each(|notice| paper.warn(notice));
     let session = seat.session(transcript, person, events)?;
     printer.begin(&session)?;
@@ -215,9 +215,4 @@ fn stop_word(stop: &StopReason) -> Value {
         StopReason::Other(word) => word.as_str().into(),
         known => serde_json::to_value(known).unwrap_or(Value::Null),
     }
-}
-
-/// The same failure, for whoever reads standard error as JSON.
-pub(crate) fn failure_as_json(failure: &Failure) -> String {
-    enveloped("error", json!({ "error": failure.message, "fix": failure.fix, "exit_code": failure.exit.code() })).to_string()
 }
