@@ -276,7 +276,7 @@ mod tests {
     #[test]
     fn the_window_is_resolved_in_one_order() {
         let (catalogue, limits) = (catalogue(), Limits::default());
-        let beta = vec![LONG_CONTEXT_BETA.to_owned()];
+        let beta = [LONG_CONTEXT_BETA.to_owned()];
         let table = [
             ("claude-haiku-4-5[1m]", &[][..], Some(7_000), 1_000_000),
             ("claude-haiku-4-5", &beta[..], Some(7_000), 200_000),

@@ -71,7 +71,8 @@ impl Gate {
         self.opened.add_permits(1);
     }
 
-    async fn pass(&self) {
+    /// Stand before the gate until it is opened.
+    pub async fn pass(&self) {
         self.reached.add_permits(1);
         if let Ok(permit) = self.opened.acquire().await {
             permit.forget();

@@ -37,7 +37,10 @@ impl<'a> Storyboard<'a> {
             let number = at + 2;
             match later.breaks.as_slice() {
                 [] if !later.prompt.rendering().starts_with(&earlier.prompt.rendering()) => {
-                    return Err(format!("request {number} rewrites what request {} had sent, and no entry says so", at + 1));
+                    return Err(format!(
+                        "request {number} rewrites what request {} had sent, and no entry says so",
+                        at + 1
+                    ));
                 }
                 [_, _, ..] => return Err(format!("more than one break before request {number}: {:?}", later.breaks)),
                 _ => {}

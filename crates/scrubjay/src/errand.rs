@@ -2,7 +2,7 @@
 
 use crate::gate::Gate;
 use crate::message::{Message, Usage};
-use crate::transcript::Entry;
+use crate::transcript::{Call, Entry};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -43,12 +43,8 @@ pub struct Outcome {
     pub ending: Ending,
     /// What it said and was told after the shared prefix.
     pub messages: Vec<Arc<Message>>,
-    /// What its calls took together.
-    pub usage: Usage,
-    /// How many calls it made.
-    pub calls: u64,
-    /// Which model answered.
-    pub model: String,
+    /// Every model call it made, for the record.
+    pub calls: Vec<Call>,
     /// Files it changed.
     pub wrote: Vec<PathBuf>,
     /// How many tool calls were refused.
@@ -56,6 +52,14 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// What its calls took together.
+    pub fn usage(&self) -> Usage {
+        self.calls.iter().fold(Usage::default(), |mut sum, call| {
+            sum += call.usage;
+            sum
+        })
+    }
+
     /// The last thing it said.
     pub fn text(&self) -> String {
         let said = self.messages.iter().rev().find(|message| message.origin == crate::message::Origin::Model);

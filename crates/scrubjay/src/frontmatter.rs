@@ -600,8 +600,7 @@ mod tests {
             doc.set_text("name", value);
             doc.set("paths", Value::List(items));
             let file = render(&doc);
-            let mut limits = Limits::default();
-            limits.front_matter_bytes = 1 << 20;
+            let limits = Limits { front_matter_bytes: 1 << 20, ..Limits::default() };
             prop_assert_eq!(parse(&file, KNOWN, &limits), doc);
         }
     }

@@ -7,9 +7,9 @@
 pub mod limits;
 pub mod clock;
 pub mod digest;
+pub mod frontmatter;
 pub mod paths;
 pub mod settings;
-pub mod frontmatter;
 pub mod message;
 pub mod tokens;
 // the record
@@ -23,6 +23,7 @@ pub mod model;
 pub mod tool;
 pub mod gate;
 pub mod event;
+pub mod hooks;
 pub mod errand;
 pub mod desk;
 // hands

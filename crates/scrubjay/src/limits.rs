@@ -131,6 +131,7 @@ limits! {
     hook_timeout_ms = 60_000 "milliseconds" in "hooks", 100..=3_600_000, "a hook that did not say otherwise is stopped then";
     hook_output_bytes = 1_048_576 "bytes" in "hooks", 1_024..=67_108_864, "read of a hook's answer";
     hook_context_chars = 10_000 "characters" in "hooks", 100..=1_000_000, "of one hook's text that reaches the model";
+    hook_grace_ms = 500 "milliseconds" in "hooks", 0..=60_000, "a background child that keeps a finished hook's output open is waited for this long";
 
     front_matter_bytes = 8_192 "bytes" in "files", 256..=1_048_576, "a header longer than this is not a header";
     slug_chars = 200 "characters" in "files", 16..=200, "readable part of a project's folder name";
@@ -143,6 +144,27 @@ limits! {
     history_lines = 1_000 "lines" in "doors", 0..=1_000_000, "remembered of what was typed";
     piped_prompt_bytes = 10_485_760 "bytes" in "doors", 1_024..=1_073_741_824, "largest prompt that is read from a pipe";
     listed_sessions = 20 "sessions" in "doors", 1..=100_000, "shown by `scrubjay sessions` unless all are asked for";
+}
+
+/// The table as TOML with its defaults: `docs/limits.toml`, and a starting point for a settings file.
+pub fn as_toml() -> String {
+    let mut out = String::from(
+        "# Every limit with its default. Set one as `limits.<name>` in a settings file or as `SCRUBJAY_LIMIT_<NAME>` in the\n\
+         # environment. This file is printed from the program's own table; a test compares the two.\n\n[limits]\n",
+    );
+    let mut part = "";
+    for limit in Limits::table() {
+        if limit.part != part {
+            part = limit.part;
+            out.push_str(&format!("\n# {part}\n"));
+        }
+        let (min, max) = limit.bounds.into_inner();
+        out.push_str(&format!(
+            "\n# {}.\n# {}, {min} to {max}\n{} = {}\n",
+            limit.why, limit.unit, limit.name, limit.default
+        ));
+    }
+    out
 }
 
 #[cfg(test)]

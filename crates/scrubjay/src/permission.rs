@@ -2,8 +2,8 @@
 
 use crate::gate::{Gate, Verdict};
 use crate::tool::Effect;
-use crate::tools::resolve;
 use crate::tools::shell::reading;
+use crate::tools::{resolve, resolve_as_system};
 use globset::{GlobBuilder, GlobMatcher};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -181,26 +181,36 @@ impl Permissions {
     fn reads_here(&self, command: &str) -> bool {
         let Some(commands) = reading::read_only_commands(command) else { return false };
         let mut places = vec![self.dir.clone()];
-        for words in &commands {
+        commands.iter().all(|words| {
             let Some((name, rest)) = words.split_first() else { return false };
-            let stays =
-                |word: &String| path_like(word).all(|path| places.iter().all(|dir| self.is_here(&resolve(dir, path))));
-            if name != "echo" && !rest.iter().all(stays) {
-                return false;
-            }
-            if name == "cd" {
-                // No word, or a dash, leads to a directory that is not written here.
-                let Some(to) = rest.last().filter(|word| !word.starts_with('-') && !word.is_empty()) else {
-                    return false;
-                };
-                places.extend(places.clone().iter().map(|dir| resolve(dir, to)));
-                places.sort();
-                places.dedup();
-            }
-        }
-        true
+            let stays = name == "echo"
+                || rest.iter().flat_map(|word| path_like(word)).all(|path| self.is_free(name, path, &places));
+            stays && (name != "cd" || change_directory(rest, &mut places))
+        })
+    }
+
+    /// A shell takes `..` out before it changes directory, and the system follows links first when it opens a file:
+    /// both must end up here. Two directories are compared by following the links in them.
+    fn is_free(&self, command: &str, path: &str, places: &[PathBuf]) -> bool {
+        places
+            .iter()
+            .flat_map(|dir| [resolve(dir, path), resolve_as_system(dir, path)])
+            .all(|real| self.is_here(&real) && !(command == "diff" && real.is_dir()))
     }
 }
+
+/// Where a line may be after `cd`; says no when that is not written there (`cd`, `cd -`).
+fn change_directory(words: &[String], places: &mut Vec<PathBuf>) -> bool {
+    let Some(to) = words.last().filter(|word| !word.starts_with('-') && !word.is_empty()) else { return false };
+    let after: Vec<PathBuf> = places.iter().flat_map(|dir| [resolve(dir, to), resolve_as_system(dir, to)]).collect();
+    places.extend(after);
+    places.sort();
+    places.dedup();
+    places.len() <= MOST_PLACES
+}
+
+/// Each `cd` may or may not have happened, so places double; nobody writes that many.
+const MOST_PLACES: usize = 64;
 
 /// Configuration of shells and of scrubjay: writing it is running it later.
 const STEERING: [&str; 14] = [
@@ -266,7 +276,8 @@ fn is_host(pattern: &str, host: &str) -> bool {
 pub fn without_a_person(gate: Gate) -> Gate {
     Gate::new(move |tool, effect| match gate.decide(tool, effect) {
         Verdict::Ask => Verdict::Deny(format!(
-            "nobody can be asked here, so this was not done; to allow it, start again with `--allow {tool}` or another `--permission-mode`"
+            "nobody can be asked here, so this was not done; `--allow {tool}` or another `--permission-mode` allows it from the start, \
+             except for files that steer scrubjay, git or the shell, which a person has to change"
         )),
         verdict => verdict,
     })
@@ -427,6 +438,7 @@ mod tests {
             ("echo /etc/passwd", true),
             ("head -n5 a | tail -n1", true),
             ("test -f /etc/shadow", false),
+            ("cd a; cd b; cd c; cd d; cd e; cd f; cd g; cd h; ls", false),
         ] {
             assert_eq!(permissions(Ask, &[]).decide("Bash", &runs(command)) == Verdict::Allow, free, "{command}");
         }
@@ -441,6 +453,9 @@ mod tests {
         let here = Permissions { dir, ..Permissions::default() };
         assert_eq!(here.decide("Bash", &runs("cat link/passwd")), Verdict::Ask);
         assert_eq!(here.decide("Bash", &runs("cd link && ls")), Verdict::Ask);
+        assert_eq!(here.decide("Bash", &runs("cat link/../passwd")), Verdict::Ask);
+        assert_eq!(here.decide("Bash", &runs("cd link/../x && ls")), Verdict::Ask);
+        assert_eq!(here.decide("Bash", &runs("diff . .")), Verdict::Ask);
         assert_eq!(here.decide("Bash", &runs("cat linked")), Verdict::Allow);
     }
 

@@ -185,9 +185,8 @@ impl Session {
     /// Record what an errand took and what it left.
     pub fn welcome(&mut self, errand: Errand, outcome: &Outcome) -> Result<(), Error> {
         let now = self.desk.clock.now();
-        if outcome.calls > 0 {
-            let (source, model, usage) = (errand.name, outcome.model.clone(), outcome.usage);
-            self.transcript.append(Entry::Replied(Call { source, model, usage, stop: StopReason::EndTurn }), now)?;
+        for call in &outcome.calls {
+            self.transcript.append(Entry::Replied(call.clone()), now)?;
         }
         if let Some(entry) = (errand.receipt)(outcome) {
             self.transcript.append(entry, now)?;

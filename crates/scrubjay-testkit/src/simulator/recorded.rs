@@ -1,5 +1,6 @@
 //! What the simulator heard: every request with its headers, its bytes, and what became of it.
 
+use jiff::Timestamp;
 use scrubjay::message::Usage;
 use scrubjay::prompt_cache::rules::Outcome;
 use serde_json::Value;
@@ -21,6 +22,8 @@ pub enum Sent {
 pub struct RecordedRequest {
     /// Its place in the record, from zero.
     pub index: usize,
+    /// When it came, by the simulator's clock.
+    pub at: Timestamp,
     /// `GET` or `POST`.
     pub method: String,
     /// The path, without the query.

@@ -2,7 +2,7 @@
 //!
 //! A request is held against the matchers first, in the order they were written; then it takes the next reply of the
 //! list; then whatever [`Script::otherwise`] says. A request that the simulator refuses by itself (validation, prompt too
-//! long, a wrong key) uses nothing of the script.
+//! long, a wrong key) uses nothing of the script. Closures see the request alone; they must not call the simulator.
 
 use super::recorded::RecordedRequest;
 use super::reply::Reply;

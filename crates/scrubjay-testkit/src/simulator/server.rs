@@ -12,6 +12,7 @@ use super::{anthropic, openai};
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{ConnectInfo, Request, State};
 use axum::http::{Response, request};
+use scrubjay::clock::Clock as _;
 use scrubjay::prompt_cache::rules::CacheState;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -108,6 +109,7 @@ impl Shared {
         let mut memory = self.memory();
         let request = RecordedRequest {
             index: memory.records.len(),
+            at: self.clock.now(),
             method: parts.method.to_string(),
             path: parts.uri.path().to_owned(),
             query: parts.uri.query().unwrap_or_default().to_owned(),
@@ -265,7 +267,7 @@ pub(super) fn pieces_or_fault(
         Kind::Message(pieces) => Ok(pieces.clone()),
         Kind::Dropped => Err(Turn::Drop),
         Kind::Raw { status, content_type, body } => {
-            let mut parcel = Parcel::body(*status, "application/octet-stream", body.clone()).as_scripted(reply);
+            let mut parcel = Parcel::body(*status, "application/octet-stream", body.clone()).travelling_like(reply);
             parcel.headers.push(("content-type".to_owned(), content_type.clone()));
             Err(Turn::Send(parcel))
         }
@@ -273,7 +275,7 @@ pub(super) fn pieces_or_fault(
             shared.update(request.index, |answer| answer.error = Some(message.clone()));
             let error = ApiError { code: code.clone(), ..ApiError::new(*status, kind, message) };
             let json = error.json(Dialect::of(request), &format!("req_sim{:08}", request.index));
-            Err(Turn::Send(Parcel::json(*status, &json).as_scripted(reply)))
+            Err(Turn::Send(Parcel::json(*status, &json).travelling_like(reply)))
         }
     }
 }

@@ -43,7 +43,7 @@ impl Parcel {
     }
 
     /// Travelling as the script wants it.
-    pub(super) fn as_scripted(mut self, reply: &Reply) -> Self {
+    pub(super) fn travelling_like(mut self, reply: &Reply) -> Self {
         self.headers.extend(reply.headers.iter().cloned());
         self.pacer = reply.pacer.clone();
         self.cut = reply.cut;

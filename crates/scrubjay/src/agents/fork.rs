@@ -7,11 +7,12 @@ use crate::desk::Desk;
 use crate::digest::FilesSeen;
 use crate::errand::{Ending, Errand, Outcome};
 use crate::gate::{Gate, Verdict};
-use crate::message::{Block, Message, MessageId, Origin, Role, ToolResult, ToolUse, Usage};
+use crate::message::{Block, Message, MessageId, Origin, Role, ToolResult, ToolUse};
 use crate::model::Reply;
 use crate::prompt::Prompt;
 use crate::prompts;
 use crate::tool::Effect;
+use crate::transcript::Call;
 use crate::turn::{self, Halt, Hand, Stage};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -55,15 +56,8 @@ impl Fork {
     fn new(origins: Origins, errand: &Errand, desk: &Desk) -> Self {
         let Origins { mut prompt, seen } = origins;
         let directive = directive(&prompt, errand);
-        let outcome = Outcome {
-            ending: Ending::Done,
-            messages: Vec::new(),
-            usage: Usage::default(),
-            calls: 0,
-            model: desk.model.name().to_owned(),
-            wrote: Vec::new(),
-            denials: 0,
-        };
+        let outcome =
+            Outcome { ending: Ending::Done, messages: Vec::new(), calls: Vec::new(), wrote: Vec::new(), denials: 0 };
         prompt.history.push(spoken(Role::User, Origin::Reminder, directive, desk, 0));
         Self { prompt, seen, gate: without_forks(errand.gate.clone()), outcome }
     }
@@ -75,6 +69,12 @@ impl Fork {
                 Err(Halt::Interrupted { .. }) => return Ending::Cancelled,
                 Err(Halt::Model(error)) => return Ending::Failed(error.to_string()),
             };
+            self.outcome.calls.push(Call {
+                source: errand.name.clone(),
+                model: reply.model.clone(),
+                usage: reply.usage,
+                stop: reply.stop.clone(),
+            });
             let calls = self.hear(&reply, desk, turn);
             if calls.is_empty() {
                 return Ending::Done;
@@ -93,9 +93,6 @@ impl Fork {
     }
 
     fn hear(&mut self, reply: &Reply, desk: &Desk, turn: u64) -> Vec<ToolUse> {
-        self.outcome.usage += reply.usage;
-        self.outcome.calls += 1;
-        self.outcome.model.clone_from(&reply.model);
         let message = spoken(Role::Assistant, Origin::Model, reply.blocks.clone(), desk, turn);
         let calls = message.tool_uses().cloned().collect();
         self.prompt.history.push(message);

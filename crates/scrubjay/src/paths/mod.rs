@@ -264,6 +264,23 @@ mod tests {
         assert_eq!(slug_of("/home/ada/birds"), "-home-ada-birds-aeab1e7139e01367075fdd871c288901");
     }
 
+    // safety: SG24
+    #[test]
+    fn a_million_pairs_of_alike_paths_stay_apart() {
+        let limits = Limits::default();
+        let mut paths = vec![String::new()];
+        for _ in 0..5 {
+            let longer = paths.iter().flat_map(|path| ["/", "-", "a", ".", "é"].map(|end| format!("{path}{end}")));
+            paths = longer.chain(paths.iter().cloned()).collect();
+            paths.sort();
+            paths.dedup();
+        }
+        let slugs: std::collections::BTreeSet<String> =
+            paths.iter().map(|path| slug(Path::new(path), &limits)).collect();
+        assert!(paths.len() * (paths.len() - 1) / 2 >= 1_000_000, "{}", paths.len());
+        assert_eq!(slugs.len(), paths.len());
+    }
+
     // spec: R2
     // safety: F-34
     #[test]

@@ -1,4 +1,4 @@
-//! The provider's prompt cache: what it promises, and how a request asks for it.
+//! What providers keep of a prompt between two requests: how a request asks for it, and what it can expect.
 
 pub mod breakpoints;
 pub mod rules;

@@ -128,6 +128,19 @@ impl Settings {
         merge::resolve(sources)
     }
 
+    /// Newer values for a session that runs: what changes request bytes stays as it was, or the cached prefix would
+    /// break. At `/clear` and at compaction the newer settings are taken whole instead.
+    pub fn refreshed(&self, newer: Settings) -> Self {
+        let stays = |key: &str| {
+            let setting = words::find(key);
+            key.starts_with(registry::LIMITS) || setting.is_some_and(|setting| setting.seen == Seen::OncePerSession)
+        };
+        let mut chosen = newer.chosen;
+        chosen.retain(|key, _| !stays(key));
+        chosen.extend(self.chosen.iter().filter(|(key, _)| stays(key)).map(|(key, one)| (key.clone(), one.clone())));
+        Self { chosen, limits: self.limits.clone(), warnings: newer.warnings }
+    }
+
     /// Whether a switch is on.
     pub fn flag(&self, setting: &Setting) -> bool {
         match (self.said(setting.key), setting.default) {

@@ -433,6 +433,18 @@ fn flags_show_each_value_and_where_it_came_from() {
     assert_eq!(rows.len(), SETTINGS.len() + Limits::table().len() + 1);
 }
 
+// spec: W1
+#[test]
+fn what_changes_request_bytes_is_read_once_per_session() {
+    let old = Settings::resolve(&Sources { user: file("u", "layers.team = true"), ..Sources::default() });
+    let text = "layers.team = false\nlayers.recall = false\nlimits.max_output = 7\npermissions.deny = [\"A\"]";
+    let newer = Settings::resolve(&Sources { user: file("u", text), ..Sources::default() });
+    let now = old.refreshed(newer);
+    assert!(now.flag(&key::TEAM) && now.flag(&key::RECALL));
+    assert_eq!((now.limits(), now.origin("limits.max_output")), (&Limits::default(), Source::Default));
+    assert_eq!(now.list(&key::PERMISSIONS_DENY), ["A"], "a refusal counts at once");
+}
+
 // spec: W3
 #[test]
 fn the_whole_table() {

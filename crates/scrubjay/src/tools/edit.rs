@@ -11,6 +11,7 @@ use crate::tool::{Bench, Effect, Tool, ToolOutcome};
 use crate::transcript::ToolSpec;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Changes part of a file.
@@ -181,17 +182,19 @@ fn not_unique(bytes: &[u8], places: &[usize]) -> String {
 /// Why a text is not there, with the line that is most like its first one.
 fn not_found(bytes: &[u8], old: &str) -> String {
     const SHOWN: u64 = 200;
+    const LOOKED_AT: usize = 20_000;
     if old.contains("⟦U+") {
         return "`old_string` is not in the file. It contains a mark like ⟦U+001B⟧, which only stands for a character: \
                 write the character itself."
             .to_owned();
     }
     let text = String::from_utf8_lossy(bytes);
-    let wanted = old.lines().find(|line| !line.trim().is_empty()).unwrap_or(old);
+    let wanted = words(old.lines().find(|line| !line.trim().is_empty()).unwrap_or(old));
     let nearest = text
         .lines()
+        .take(LOOKED_AT)
         .enumerate()
-        .map(|(number, line)| (likeness(wanted, line), number + 1, line))
+        .map(|(number, line)| (likeness(&wanted, line), number + 1, line))
         .max_by_key(|(likeness, number, _)| (*likeness, usize::MAX - number))
         .filter(|(likeness, ..)| *likeness > 0);
     match nearest {
@@ -203,15 +206,13 @@ fn not_found(bytes: &[u8], old: &str) -> String {
     }
 }
 
-/// How many words two lines share, in order of appearance; spaces do not count.
-fn likeness(one: &str, other: &str) -> usize {
-    let words = |line: &str| -> std::collections::BTreeSet<String> {
-        line.split(|letter: char| !letter.is_alphanumeric())
-            .filter(|word| !word.is_empty())
-            .map(str::to_owned)
-            .collect()
-    };
-    words(one).intersection(&words(other)).map(|word| word.chars().count()).sum()
+fn words(line: &str) -> BTreeSet<&str> {
+    line.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty()).collect()
+}
+
+/// How many letters of a line stand in words that were wanted; spaces do not count.
+fn likeness(wanted: &BTreeSet<&str>, line: &str) -> usize {
+    wanted.intersection(&words(line)).map(|word| word.chars().count()).sum()
 }
 
 /// The first changed lines with a few around them.

@@ -58,10 +58,7 @@ pub(super) fn parent_of(path: &Path) -> io::Result<Dir> {
         let opened = rustix::fs::openat(&dir, name, step | PASSING, Mode::empty());
         dir = match opened {
             Err(rustix::io::Errno::NOENT) => {
-                match rustix::fs::mkdirat(&dir, name, Mode::from_raw_mode(0o777)) {
-                    Ok(()) | Err(rustix::io::Errno::EXIST) => {}
-                    Err(error) => return Err(error.into()),
-                }
+                make_dir(&dir, name)?;
                 rustix::fs::openat(&dir, name, step | PASSING, Mode::empty())?
             }
             opened => opened?,
@@ -69,6 +66,14 @@ pub(super) fn parent_of(path: &Path) -> io::Result<Dir> {
     }
     let readable = rustix::fs::openat(&dir, ".", step, Mode::empty())?;
     Ok(Dir::from_std_file(File::from(readable)))
+}
+
+/// Somebody else may make it first; that is as good.
+fn make_dir(dir: &impl rustix::fd::AsFd, name: &std::ffi::OsStr) -> io::Result<()> {
+    match rustix::fs::mkdirat(dir, name, Mode::from_raw_mode(0o777)) {
+        Ok(()) | Err(rustix::io::Errno::EXIST) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Directories on the way only need to be passed through, not listed, where the system can tell the difference.

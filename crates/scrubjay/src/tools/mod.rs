@@ -18,6 +18,7 @@ mod shown;
 mod walk;
 
 pub use place::resolve;
+pub(crate) use place::resolve_as_system;
 pub use shown::{shown, shown_path};
 
 use crate::limits::Limits;

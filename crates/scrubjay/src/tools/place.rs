@@ -11,8 +11,16 @@ const MOST_LINKS: usize = 40;
 /// A path that does not exist yet is resolved as far as it exists. A loop resolves to itself: opening it then fails.
 /// `~` is an ordinary character, because the engine knows no home.
 pub fn resolve(dir: &Path, path: impl AsRef<Path>) -> PathBuf {
-    let start = normal(&dir.join(path));
-    let mut waiting: Vec<OsString> = parts(&start);
+    follow(&normal(&dir.join(path)))
+}
+
+/// Where the system goes with the same words: there `..` leads up from where a link leads, not from where it lies.
+pub(crate) fn resolve_as_system(dir: &Path, path: impl AsRef<Path>) -> PathBuf {
+    follow(&dir.join(path))
+}
+
+fn follow(start: &Path) -> PathBuf {
+    let mut waiting: Vec<OsString> = parts(start);
     waiting.reverse();
     let mut real = PathBuf::from("/");
     let mut links = 0;
@@ -30,7 +38,7 @@ pub fn resolve(dir: &Path, path: impl AsRef<Path>) -> PathBuf {
                 }
                 waiting.extend(parts(&target).into_iter().rev());
             }
-            Ok(_) => return start,
+            Ok(_) => return normal(start),
             Err(_) => real = next,
         }
     }
@@ -99,5 +107,7 @@ mod tests {
         ] {
             assert_eq!(resolve(&work, path), real, "{path}");
         }
+        assert_eq!(resolve_as_system(&work, "out/../x"), root.join("x"));
+        assert_eq!(resolve_as_system(&work, "rel/../x"), other.join("x"));
     }
 }

@@ -129,18 +129,18 @@ fn is_binary(bytes: &[u8]) -> bool {
 /// One page: numbered lines, and what the reader should know about the rest.
 fn page(path: &Path, loaded: &Loaded, input: &Input, limits: &Limits) -> ToolOutcome {
     let first = as_size(input.offset.unwrap_or(1).max(1));
-    let lines: Vec<&[u8]> = lines(&loaded.bytes);
-    if first > lines.len() {
+    let total = lines(&loaded.bytes).count();
+    if first > total {
         return ToolOutcome::error(format!(
             "{} has {}; there is no line {first}. Read it with a smaller offset.",
             shown_path(path),
-            counted(lines.len(), "line"),
+            counted(total, "line"),
         ));
     }
     let most = as_size(input.limit.unwrap_or(limits.read_lines).clamp(1, limits.read_lines));
     let mut text = String::new();
     let mut last = first - 1;
-    for line in lines.iter().skip(first - 1).take(most) {
+    for line in lines(&loaded.bytes).skip(first - 1).take(most) {
         let line = String::from_utf8_lossy(line);
         let row = format!("{:>6}\t{}\n", last + 1, shown(&cut(&line, limits.read_line_chars)));
         if last >= first && text.len() + row.len() > as_size(limits.read_bytes) {
@@ -149,7 +149,7 @@ fn page(path: &Path, loaded: &Loaded, input: &Input, limits: &Limits) -> ToolOut
         text.push_str(&row);
         last += 1;
     }
-    for note in notes(loaded, last, lines.len()) {
+    for note in notes(loaded, last, total) {
         text.push_str(&format!("[{note}]\n"));
     }
     ToolOutcome::ok(text)
@@ -181,10 +181,10 @@ fn notes(loaded: &Loaded, last: usize, total: usize) -> Vec<String> {
 }
 
 /// Lines without their endings and without a leading byte-order mark. A last line break starts no new line.
-fn lines(bytes: &[u8]) -> Vec<&[u8]> {
+fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
-    bytes.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)).collect()
+    bytes.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line))
 }
 
 fn as_size(number: u64) -> usize {

@@ -85,7 +85,8 @@ pub(super) async fn apart<T: Send + 'static>(
         move || work(&stop)
     });
     tokio::select! {
-        done = running => done.ok(),
+        // Work that was told to stop has only part of an answer.
+        done = running => done.ok().filter(|_| !stop.is_cancelled()),
         () = stop.cancelled() => None,
     }
 }

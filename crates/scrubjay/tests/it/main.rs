@@ -1,5 +1,10 @@
 //! The engine's stories: one binary, a file for each part.
 
+// A test fails by panicking, also in the functions its tests share.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 mod architecture;
 mod background;
+mod fork;
+mod query_loop;
 mod transcript;

@@ -208,7 +208,8 @@ fn a_full_disk_loses_nothing_and_says_so() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("s.jsonl");
     // A child with a file-size limit meets a full disk; SIGXFSZ is ignored so that it sees the error.
-    let script = format!("trap '' XFSZ; ulimit -f 4; exec {} transcript::child_on_a_small_disk --exact --nocapture", exe());
+    let script =
+        format!("trap '' XFSZ; ulimit -f 4; exec {} transcript::child_on_a_small_disk --exact --nocapture", exe());
     let out = Command::new("bash").args(["-c", &script]).env("CHILD_DISK", &path).output().unwrap();
     let said = String::from_utf8_lossy(&out.stdout);
     assert!(said.contains("refused: the session could not be saved"), "{said}{}", String::from_utf8_lossy(&out.stderr));
@@ -223,7 +224,9 @@ fn child_on_a_small_disk() {
     let Ok(path) = std::env::var("CHILD_DISK") else { return };
     let mut transcript = Transcript::create(Path::new(&path), began(), now(), limits()).unwrap();
     for n in 0..10 {
-        if let Err(error) = transcript.say(Role::User, Origin::Person, vec![Block::text(format!("{n}").repeat(1_000))], now()) {
+        if let Err(error) =
+            transcript.say(Role::User, Origin::Person, vec![Block::text(format!("{n}").repeat(1_000))], now())
+        {
             println!("refused: {error}");
         }
     }
@@ -241,7 +244,13 @@ fn child_that_appends() {
     let mut log = Log::open(Path::new(&path), &limits()).unwrap();
     for n in 0..100_000u64 {
         let text = format!("{name}-{n} {}", "x".repeat(2_000));
-        let message = Message { id: "m".into(), role: Role::User, origin: Origin::Person, at: now(), blocks: vec![Block::text(text)] };
+        let message = Message {
+            id: "m".into(),
+            role: Role::User,
+            origin: Origin::Person,
+            at: now(),
+            blocks: vec![Block::text(text)],
+        };
         log.append(&Record { id: n, parent: None, at: now(), entry: Entry::Said(Arc::new(message)) }).unwrap();
         println!("acked {name}-{n}");
     }
@@ -265,8 +274,11 @@ fn writers_killed_at_random_lose_nothing_that_was_acknowledged() {
                 std::thread::spawn(move || {
                     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
                     let acks = usize::try_from(acks).unwrap();
-                    let mut heard: Vec<String> =
-                        lines.map_while(Result::ok).filter_map(|line| line.strip_prefix("acked ").map(str::to_owned)).take(acks).collect();
+                    let mut heard: Vec<String> = lines
+                        .map_while(Result::ok)
+                        .filter_map(|line| line.strip_prefix("acked ").map(str::to_owned))
+                        .take(acks)
+                        .collect();
                     child.kill().unwrap();
                     child.wait().unwrap();
                     heard.shrink_to_fit();
@@ -323,10 +335,8 @@ fn entries() -> impl Strategy<Value = Vec<Entry>> {
         let usage = Usage { input, output, ..Usage::default() };
         Entry::Replied(Call { source: "main".into(), model: "m".into(), usage, stop: StopReason::EndTurn })
     });
-    let saw = any::<u8>().prop_map(|n| Entry::Saw {
-        path: PathBuf::from(format!("/f{n}")),
-        digest: scrubjay::digest::Digest::of(&[n]),
-    });
+    let saw = any::<u8>()
+        .prop_map(|n| Entry::Saw { path: PathBuf::from(format!("/f{n}")), digest: scrubjay::digest::Digest::of(&[n]) });
     let entry = prop_oneof![
         4 => message(Origin::Person, Role::User),
         4 => message(Origin::Model, Role::Assistant),

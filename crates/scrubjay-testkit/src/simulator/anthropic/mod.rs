@@ -101,7 +101,7 @@ pub(super) fn messages(shared: &Arc<Shared>, request: &RecordedRequest) -> Answe
     };
     let later = Arc::clone(shared);
     let begin = move || later.memory().cache.begin_response(&outcome, later.clock.now());
-    Ok(Turn::Send(parcel.as_scripted(&reply).at_first_byte(Box::new(begin))))
+    Ok(Turn::Send(parcel.travelling_like(&reply).at_first_byte(Box::new(begin))))
 }
 
 fn ask_cache(shared: &Shared, asked: &Asked<'_>, rendered: &Rendered) -> Result<Outcome, ApiError> {

@@ -44,7 +44,7 @@ pub(in crate::simulator) fn completions(shared: &Arc<Shared>, request: &Recorded
     } else {
         Parcel::json(200, &completion)
     };
-    Ok(Turn::Send(parcel.as_scripted(&reply)))
+    Ok(Turn::Send(parcel.travelling_like(&reply)))
 }
 
 fn check(json: &Value) -> Result<(), ApiError> {

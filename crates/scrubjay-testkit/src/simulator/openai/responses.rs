@@ -42,7 +42,7 @@ pub(in crate::simulator) fn create(shared: &Arc<Shared>, request: &RecordedReque
     } else {
         Parcel::json(200, &response)
     };
-    Ok(Turn::Send(parcel.as_scripted(&reply)))
+    Ok(Turn::Send(parcel.travelling_like(&reply)))
 }
 
 /// `POST /v1/responses/input_tokens`.

@@ -25,15 +25,40 @@ pub fn plain_commands(line: &str) -> Option<Vec<Vec<String>>> {
     }
     let mut parser = Parser::new();
     parser.set_language(&tree_sitter_bash::LANGUAGE.into()).ok()?;
-    let tree = parser.parse(line, None)?;
+    let tree = parser.parse(in_ascii(line), None)?;
     let root = tree.root_node();
     let mut end = 0;
-    if root.has_error() || !gaps_are_blank(root, line, &mut end) || !is_blank(&line[end..]) {
+    if root.has_error() || is_deep(root) || !gaps_are_blank(root, line, &mut end) || !is_blank(&line[end..]) {
         return None;
     }
     let mut commands = Vec::new();
     statement(root, line, &mut commands)?;
     (!commands.is_empty()).then_some(commands)
+}
+
+/// Whether things are nested deeper than anybody would write them, and deeper than the functions below may go.
+fn is_deep(root: Node<'_>) -> bool {
+    const DEEPEST: u32 = 100;
+    let mut cursor = root.walk();
+    loop {
+        if cursor.depth() > DEEPEST {
+            return true;
+        }
+        if cursor.goto_first_child() {
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return false;
+            }
+        }
+    }
+}
+
+/// The line with every other letter written as `x`, byte for byte: to a shell they are letters too, while the grammar's
+/// scanner looks up characters in tables that end with ASCII.
+fn in_ascii(line: &str) -> Vec<u8> {
+    line.bytes().map(|byte| if byte.is_ascii() { byte } else { b'x' }).collect()
 }
 
 fn is_blank(gap: &str) -> bool {
@@ -609,6 +634,22 @@ ls &&
         }
         assert!(read_only_commands(&format!("echo {}", "a".repeat(LONGEST))).is_none());
         assert!(read_only_commands("ls\npwd\n").is_some());
+    }
+
+    #[test]
+    fn deep_nesting_is_refused_without_going_deep() {
+        for (open, close) in
+            [("(", ")"), ("a && ", "a"), ("[ ! ", "-f x ]"), ("! ", "a"), ("{ ", "}"), ("$(", ")"), ("a | ", "a")]
+        {
+            for count in [1_000, LONGEST / (open.len() + close.len()) - 1] {
+                let line = if close.len() == 1 && close != "a" {
+                    open.repeat(count) + "a;" + &close.repeat(count)
+                } else {
+                    open.repeat(count) + close
+                };
+                assert_eq!(read_only_commands(&line), None, "{open}");
+            }
+        }
     }
 
     #[test]

@@ -1,0 +1,12 @@
+//! Stories of the tools, with real files and real processes.
+
+#[cfg(test)]
+mod bench;
+#[cfg(test)]
+mod files;
+#[cfg(test)]
+mod searches;
+#[cfg(test)]
+mod shells;
+#[cfg(test)]
+mod skills;
