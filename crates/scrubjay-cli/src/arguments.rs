@@ -46,7 +46,7 @@ pub(crate) struct Arguments {
 #[command(next_help_heading = "Session")]
 pub(crate) struct SessionFlags {
     /// Go on with the newest session of this project
-    #[arg(short, long = "continue", global = true, conflicts_with = "resume")]
+    #[arg(short = 'c', long = "continue", global = true, conflicts_with = "resume")]
     pub(crate) newest: bool,
 
     /// Go on with this session (its id, or the beginning of it); without an id, choose from a list
@@ -193,39 +193,39 @@ pub(crate) enum ConfigCommand {
 /// What print mode writes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OutputFormat {
-    /// The answer
+    // The answer
     #[default]
     Text,
-    /// One object with the answer and what it took
+    // One object with the answer and what it took
     Json,
-    /// One object a line, as things happen
+    // One object a line, as things happen
     StreamJson,
 }
 
 /// What may happen without being asked about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PermissionMode {
-    /// Reading in the project is free; everything else is asked about
+    // Reading in the project is free; everything else is asked about
     Ask,
-    /// Changes to files in the project are free too
+    // Changes to files in the project are free too
     AcceptEdits,
-    /// Nothing is changed, and nothing is asked
+    // Nothing is changed, and nothing is asked
     ReadOnly,
-    /// Everything is allowed
+    // Everything is allowed
     AllowAll,
-    /// Nothing is changed until the plan is approved
+    // Nothing is changed until the plan is approved
     Plan,
 }
 
 /// When to use colour.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ColorWhen {
-    /// On a terminal, unless NO_COLOR says otherwise
+    // On a terminal, unless NO_COLOR says otherwise
     #[default]
     Auto,
-    /// Always
+    // Always
     Always,
-    /// Never
+    // Never
     Never,
 }
 
@@ -258,6 +258,7 @@ mod tests {
             let arguments = read(words);
             assert!(arguments.general.json && arguments.general.dir.is_some());
         }
+        assert!(read(&["-c"]).session.newest);
         assert_eq!(read(&["chat", "--resume"]).session.resume.as_deref(), Some(""));
         assert_eq!(read(&["chat", "--allow", "Bash", "--allow", "Edit"]).permission.allow, ["Bash", "Edit"]);
     }

@@ -9,7 +9,8 @@ pub(crate) struct Environment(BTreeMap<String, String>);
 impl Environment {
     /// What this process was given; values that are not text are left out.
     pub(crate) fn of_process() -> Self {
-        let text = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+        let text =
+            std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
         Self(text.collect())
     }
 

@@ -71,7 +71,7 @@ async fn run(arguments: &Arguments, environment: Environment, paper: &Paper) -> 
         }
         (None, None, Some(word)) => Err(unknown(word)),
         (None, None, None) if goes_on => talk(arguments, workplace, paper).await,
-        (None, None, None) => commands::at_rest(&workplace, paper).await,
+        (None, None, None) => commands::at_rest(&workplace, paper),
     }
 }
 
@@ -89,7 +89,8 @@ async fn sit_down(arguments: &Arguments, workplace: Workplace, paper: &Paper) ->
 fn unknown(word: &str) -> Failure {
     let command = Arguments::command();
     let names = command.get_subcommands().map(clap::Command::get_name);
-    let meant = nearest::nearest(word, names).map(|name| format!("; did you mean `scrubjay {name}`?")).unwrap_or_default();
+    let meant =
+        nearest::nearest(word, names).map(|name| format!("; did you mean `scrubjay {name}`?")).unwrap_or_default();
     Failure::usage(format!("there is no command `{}`{meant}", scrubjay::tools::shown(word)))
         .fix("`scrubjay --help` lists them; a question is asked with -p")
 }

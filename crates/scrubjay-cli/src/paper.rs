@@ -5,7 +5,7 @@ use crate::environment::Environment;
 use crate::failure::Failure;
 use anstyle::{AnsiColor, Style};
 use serde_json::{Value, json};
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, Write as _};
 
 /// What a piece of text means; never said by colour alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -181,6 +181,11 @@ pub(crate) fn grouped(number: u64) -> String {
         out.push(digit);
     }
     out
+}
+
+/// `1 call`, `2 calls`.
+pub(crate) fn counted(count: u64, one: &str) -> String {
+    format!("{} {one}{}", grouped(count), if count == 1 { "" } else { "s" })
 }
 
 /// Tokens in few letters: `950`, `12.3k`, `1.2M`.

@@ -49,9 +49,7 @@ impl Permit {
     /// The gate of a session: it always asks for the mode of the moment.
     pub(crate) fn gate(&self) -> Gate {
         let permit = self.clone();
-        Gate::new(move |tool, effect| {
-            Permissions { mode: permit.mode(), ..permit.rules.clone() }.decide(tool, effect)
-        })
+        Gate::new(move |tool, effect| Permissions { mode: permit.mode(), ..permit.rules.clone() }.decide(tool, effect))
     }
 
     /// The mode in force.

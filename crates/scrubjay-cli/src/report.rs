@@ -1,6 +1,6 @@
 //! What a session holds and what it took, in words and as JSON.
 
-use crate::paper::{Ink, Tone, dollars, grouped, percent, short};
+use crate::paper::{Ink, Tone, counted, dollars, grouped, percent, short};
 use crate::service::Service;
 use jiff::Timestamp;
 use scrubjay::clock::{age_in_days, age_in_words};
@@ -168,10 +168,10 @@ impl BillRow {
         let cost = self.cost.map_or_else(|| "price unknown".to_owned(), dollars);
         let Usage { input, cache_read, cache_write_5m, cache_write_1h, output } = self.usage;
         format!(
-            "{} · {} · {} calls · fresh {} · cache read {} · cache written {} · out {} · {cost}",
+            "{} · {} · {} · fresh {} · cache read {} · cache written {} · out {} · {cost}",
             scrubjay::tools::shown(&self.source),
             scrubjay::tools::shown(&self.model),
-            self.calls,
+            counted(self.calls, "call"),
             short(input),
             short(cache_read),
             short(cache_write_5m + cache_write_1h),
@@ -184,8 +184,12 @@ impl BillRow {
 pub(crate) fn footer(transcript: &Transcript, asked: &Usage, service: &Service, limits: &Limits) -> String {
     let view = transcript.view();
     let budget = Budget::new(service.model.window(), view.count.total(), limits);
-    let mut parts =
-        vec![format!("{} of {} tokens ({} %)", short(budget.used), short(budget.window), percent(budget.used, budget.window))];
+    let mut parts = vec![format!(
+        "{} of {} tokens ({} %)",
+        short(budget.used),
+        short(budget.window),
+        percent(budget.used, budget.window)
+    )];
     if asked.total_input() > 0 {
         parts.push(format!("cache {} %", percent(asked.cache_read, asked.total_input())));
     }

@@ -58,7 +58,7 @@ impl Seat {
         let permit = Permit::new(&arguments.permission, &workplace, &skills)?;
         let service = Service::connect(&workplace, None).await?;
         let private = workplace.settings.flag(&key::WEB_PRIVATE_ADDRESSES);
-        let mut tools = tools::standard(&skills);
+        let mut tools = tools::standard(&skills, &workplace.limits);
         tools.push(Arc::new(WebFetch::new(if private { Reach::Everywhere } else { Reach::Public })));
         Ok(Self { workplace, service, permit, tools: tools.into() })
     }
@@ -76,7 +76,9 @@ impl Seat {
             (Some(id), _) => shelf.find(id)?,
             (None, true) => shelf.newest()?,
             (None, false) if flags.fork_session => {
-                return Err(Failure::usage("--fork-session needs a session to copy").fix("add --continue or --resume ID"));
+                return Err(
+                    Failure::usage("--fork-session needs a session to copy").fix("add --continue or --resume ID")
+                );
             }
             (None, false) => return Ok(Beginning::New),
         };
@@ -175,7 +177,8 @@ fn notices(damage: &[scrubjay::transcript::Damage]) -> Vec<String> {
 /// because what is found here may be read without asking.
 fn skill_folders(workplace: &Workplace) -> Vec<PathBuf> {
     let project = [".scrubjay/skills", ".claude/skills"].map(|name| workplace.root.join(name));
-    let project = project.iter().filter_map(|dir| dir.canonicalize().ok()).filter(|dir| dir.starts_with(&workplace.root));
+    let project =
+        project.iter().filter_map(|dir| dir.canonicalize().ok()).filter(|dir| dir.starts_with(&workplace.root));
     let own = workplace.places.config.join("skills").canonicalize().ok();
     project.chain(own).collect()
 }

@@ -5,7 +5,7 @@ use crate::workplace::Workplace;
 use scrubjay::message::Usage;
 use scrubjay::model::Model;
 use scrubjay::settings::key;
-use scrubjay_providers::{Catalogue, Choice, ConnectError, Keys, Provider, connect_consulting};
+use scrubjay_providers::{Catalogue, Choice, ConnectError, Keys, Provider, connect, connect_consulting};
 use std::sync::Arc;
 
 /// Who answers.
@@ -22,6 +22,14 @@ impl Service {
         let keys = keys(workplace)?;
         let choice = choice(workplace, named)?;
         let connected = connect_consulting(&choice, &keys, &catalogue, &workplace.limits).await;
+        let model = connected.map_err(|error| unconnected(&error, workplace))?;
+        Ok(Self { model, catalogue: Arc::new(catalogue) })
+    }
+
+    /// The same without asking anyone: for commands that only look.
+    pub(crate) fn known(workplace: &Workplace) -> Result<Self, Failure> {
+        let catalogue = catalogue(workplace)?;
+        let connected = connect(&choice(workplace, None)?, &keys(workplace)?, &catalogue, &workplace.limits);
         let model = connected.map_err(|error| unconnected(&error, workplace))?;
         Ok(Self { model, catalogue: Arc::new(catalogue) })
     }
@@ -61,9 +69,12 @@ pub(crate) fn catalogue(workplace: &Workplace) -> Result<Catalogue, Failure> {
     let own = match std::fs::read_to_string(&path) {
         Ok(own) => Some(own),
         Err(_) if !path.exists() => None,
-        Err(error) => return Err(Failure::failed(format!("the model list {} cannot be read: {error}", path.display()))),
+        Err(error) => {
+            return Err(Failure::failed(format!("the model list {} cannot be read: {error}", path.display())));
+        }
     };
-    Catalogue::with(own.as_deref()).map_err(|error| Failure::failed(error.to_string()).fix(format!("correct {}", path.display())))
+    Catalogue::with(own.as_deref())
+        .map_err(|error| Failure::failed(error.to_string()).fix(format!("correct {}", path.display())))
 }
 
 /// Keys of the environment, then those of the key file.
@@ -95,10 +106,8 @@ fn choice(workplace: &Workplace, named: Option<&str>) -> Result<Choice, Failure>
 
 fn unconnected(error: &ConnectError, workplace: &Workplace) -> Failure {
     match error {
-        ConnectError::NoKey { .. } => Failure::failed(error.to_string()).fix(format!(
-            "export the key, or write NAME=value to {} (mode 0600)",
-            workplace.places.keys().display()
-        )),
+        ConnectError::NoKey { .. } => Failure::failed(error.to_string())
+            .fix(format!("export the key, or write NAME=value to {} (mode 0600)", workplace.places.keys().display())),
         ConnectError::UnknownProvider(_) | ConnectError::Address(_) | ConnectError::NoModel(_) => {
             Failure::usage(error.to_string())
         }

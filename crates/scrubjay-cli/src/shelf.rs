@@ -182,5 +182,9 @@ pub(crate) fn damage_in_words(damage: &[Damage]) -> String {
     let bytes: u64 = damage.iter().map(|one| one.bytes).sum();
     let what: Vec<String> = damage.iter().take(3).map(|one| format!("{} at byte {}", one.what, one.offset)).collect();
     let more = if damage.len() > 3 { ", …" } else { "" };
-    format!("{} damaged part(s) of the session file were skipped ({bytes} bytes: {}{more}); the rest is intact", damage.len(), what.join(", "))
+    format!(
+        "{} damaged part(s) of the session file were skipped ({bytes} bytes: {}{more}); the rest is intact",
+        damage.len(),
+        what.join(", ")
+    )
 }

@@ -154,7 +154,9 @@ fn typed(arguments: &Arguments) -> Result<Vec<(String, String)>, Failure> {
     let mut typed = Vec::new();
     for set in &arguments.general.set {
         let Some((key, value)) = set.split_once('=') else {
-            return Err(Failure::usage(format!("--set takes KEY=VALUE, not `{set}`")).fix("`scrubjay flags` lists the keys"));
+            return Err(
+                Failure::usage(format!("--set takes KEY=VALUE, not `{set}`")).fix("`scrubjay flags` lists the keys")
+            );
         };
         typed.push((key.trim().to_owned(), value.to_owned()));
     }

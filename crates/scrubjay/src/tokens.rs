@@ -108,8 +108,12 @@ impl Count {
 
     /// A reply came: `before` is what our estimate was for the request it answers.
     pub fn report(&mut self, usage: &Usage, before: u64) {
+        // A service that counts nothing has reported nothing.
+        if usage.total_input() == 0 {
+            return;
+        }
         self.reported = Some(Reported { total: usage.total_input() + usage.output, estimate: self.estimate });
-        if usage.total_input() > 0 && before > 0 {
+        if before > 0 {
             self.fit = Some(Fit { reported: usage.total_input(), estimate: before });
         }
     }
@@ -314,6 +318,15 @@ mod tests {
         count.add_message(&said(Role::User, Origin::Person, vec![Block::text("q".repeat(400))]), &limits);
         assert_eq!(count.total(), 1_630 + 150, "the estimate is scaled by the 1.5 that was measured");
         assert_eq!(count.certainty(), Certainty::ReportedThenEstimated);
+    }
+
+    // spec: T1
+    #[test]
+    fn a_service_that_counts_nothing_leaves_the_estimate() {
+        let mut count = Count::default();
+        count.add(Share::System, Form::Text, 100);
+        count.report(&Usage::default(), 100);
+        assert_eq!((count.total(), count.certainty()), (100, Certainty::Estimated));
     }
 
     // spec: T6

@@ -106,7 +106,11 @@ impl Chat {
             session.reopen(seat.desk(self.person.clone(), self.events.clone()), opening)?;
         }
         self.seat = seat;
-        let known = if near.is_empty() || near.split(", ").any(|one| one == name) { String::new() } else { format!(" (similar: {near})") };
+        let known = if near.is_empty() || near.split(", ").any(|one| one == name) {
+            String::new()
+        } else {
+            format!(" (similar: {near})")
+        };
         let now = self.seat.service.described(&self.seat.workplace);
         self.aside(&format!("from now on: {now}{known}"))
     }
@@ -125,7 +129,8 @@ impl Chat {
         let history: Vec<_> = session.transcript().view().history.iter().map(AsRef::as_ref).cloned().collect();
         match tasks::current::<scrubjay::message::Message>(&history) {
             Some(list) if !list.is_empty() => {
-                let lines: Vec<String> = list.iter().map(|task| format!("  {} {}", mark(task.status), shown(&task.title))).collect();
+                let lines: Vec<String> =
+                    list.iter().map(|task| format!("  {} {}", mark(task.status), shown(&task.title))).collect();
                 self.say(&lines.join("\n"))
             }
             _ => self.aside("there is no task list"),
@@ -141,7 +146,9 @@ impl Chat {
         let text = shown(&output).into_owned();
         self.say(&text)?;
         self.ran.push(Block::text(prompts::ran_by_person(command, &output)));
-        self.screen.aside(Tone::Faint, "the model sees this with your next question").map_err(crate::paper::unwritten)?;
+        self.screen
+            .aside(Tone::Faint, "the model sees this with your next question")
+            .map_err(crate::paper::unwritten)?;
         Ok(Next::Stay)
     }
 

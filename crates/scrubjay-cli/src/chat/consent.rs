@@ -42,7 +42,8 @@ impl Chat {
         if self.standing.covers(request) {
             return Ok(Consent::Granted);
         }
-        let always = scope(request).map(|(_, words)| format!(" · a = always {words}, this session")).unwrap_or_default();
+        let always =
+            scope(request).map(|(_, words)| format!(" · a = always {words}, this session")).unwrap_or_default();
         self.screen.aside(Tone::Warning, &wanted(request)).map_err(unwritten)?;
         let prompt = format!("  y = yes · n = no{always} · or say why not › ");
         let consent = match self.keyboard.read(&prompt, Purpose::Answer).await {

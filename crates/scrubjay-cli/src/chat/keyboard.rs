@@ -139,7 +139,9 @@ impl Completer for Lines {
     type Candidate = String;
 
     fn complete(&self, line: &str, pos: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<String>)> {
-        let Some(begun) = line.get(..pos).and_then(|begun| begun.strip_prefix('/')) else { return Ok((pos, Vec::new())) };
+        let Some(begun) = line.get(..pos).and_then(|begun| begun.strip_prefix('/')) else {
+            return Ok((pos, Vec::new()));
+        };
         let names = COMMANDS.iter().map(|(name, _, _)| *name).filter(|name| name.starts_with(begun));
         Ok((1, names.map(str::to_owned).collect()))
     }

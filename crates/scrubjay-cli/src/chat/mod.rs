@@ -10,16 +10,16 @@ mod slash;
 use crate::arguments::Arguments;
 use crate::failure::Failure;
 use crate::happening::{Happening, Wire, wire};
-use crate::paper::{Paper, Tone, unwritten};
+use crate::paper::{Paper, Tone, counted, unwritten};
 use crate::seat::{Beginning, Seat};
 use crate::shelf::{Shelf, asked};
 use consent::Standing;
 use keyboard::{Keyboard, Purpose, Typed, unescaped};
+use screen::Screen;
 use scrubjay::Session;
 use scrubjay::desk::Person;
 use scrubjay::event::Events;
 use scrubjay::message::Block;
-use screen::Screen;
 use slash::Slash;
 use std::io::Stdout;
 use std::time::{Duration, Instant};
@@ -115,7 +115,10 @@ impl Chat {
         let name = self.paper.ink.paint(Tone::Strong, "scrubjay");
         let head = format!("{name} · {} · {}", self.seat.service.described(workplace), workplace.dir.display());
         let offline = self.seat.service.is_offline();
-        let session = self.session.as_ref().map(|session| (session.transcript().session().to_string(), asked(session.transcript())));
+        let session = self
+            .session
+            .as_ref()
+            .map(|session| (session.transcript().session().to_string(), asked(session.transcript())));
         self.say(&head)?;
         if offline {
             self.aside(
@@ -125,9 +128,10 @@ impl Chat {
         }
         let mode = self.seat.permit.mode_name();
         match session {
-            Some((id, questions)) if questions > 0 => {
-                self.aside(&format!("session {id}, {questions} questions so far · permission: {mode} · /help"))
-            }
+            Some((id, questions)) if questions > 0 => self.aside(&format!(
+                "session {id}, {} so far · permission: {mode} · /help",
+                counted(questions, "question")
+            )),
             _ => self.aside(&format!("permission: {mode} · /help · Ctrl-D leaves")),
         }
     }

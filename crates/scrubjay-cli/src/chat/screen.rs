@@ -191,7 +191,12 @@ mod tests {
             Event::ToolStarted { call: "a".into(), tool: "Read".into(), summary: "/p/src/main.rs".into() },
             Event::ToolStarted { call: "b".into(), tool: "Grep".into(), summary: "fn main".into() },
             Event::ToolFinished { call: "a".into(), tool: "Read".into(), is_error: false, text: "1\tx\n2\ty".into() },
-            Event::ToolFinished { call: "b".into(), tool: "Grep".into(), is_error: true, text: "\nno such\nmore".into() },
+            Event::ToolFinished {
+                call: "b".into(),
+                tool: "Grep".into(),
+                is_error: true,
+                text: "\nno such\nmore".into(),
+            },
             text("Done 👩\u{200d}💻.\n"),
             Event::Notice("window is filling".into()),
         ]);

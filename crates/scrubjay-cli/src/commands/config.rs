@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 /// The files that are read, strongest first.
 pub(super) fn path(workplace: &Workplace, paper: &Paper) -> Result<(), Failure> {
     if paper.form == Form::Json {
-        let files: Vec<Value> = workplace.files.iter().map(|file| json!({ "path": file, "exists": file.exists() })).collect();
+        let files: Vec<Value> =
+            workplace.files.iter().map(|file| json!({ "path": file, "exists": file.exists() })).collect();
         return paper.json("config-path", json!({ "files": files }));
     }
     for file in &workplace.files {

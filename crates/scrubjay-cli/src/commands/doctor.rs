@@ -30,12 +30,12 @@ impl Check {
     }
 }
 
-pub(super) async fn run(workplace: &Workplace, paper: &Paper) -> Result<(), Failure> {
+pub(super) fn run(workplace: &Workplace, paper: &Paper) -> Result<(), Failure> {
     let mut checks = vec![Check::new("version", Verdict::Fine, env!("CARGO_PKG_VERSION"))];
     checks.extend(environment(workplace));
     checks.extend(folders(workplace));
     checks.extend(key_checks(workplace));
-    checks.push(model(workplace).await);
+    checks.push(model(workplace));
     checks.extend(settings(workplace));
     checks.extend(sessions(workplace));
     report(&checks, paper)?;
@@ -53,8 +53,9 @@ fn report(checks: &[Check], paper: &Paper) -> Result<(), Failure> {
     }
     for check in checks {
         let (tone, word) = word(check.verdict);
-        let word = tone.map_or_else(|| word.to_owned(), |tone| paper.ink.paint(tone, word));
-        paper.line(&format!("{word:<6} {:<12} {}", check.name, check.detail))?;
+        let padded = format!("{word:<6}");
+        let word = tone.map_or_else(|| padded.clone(), |tone| paper.ink.paint(tone, &padded));
+        paper.line(&format!("{word} {:<12} {}", check.name, check.detail))?;
     }
     Ok(())
 }
@@ -69,9 +70,15 @@ fn word(verdict: Verdict) -> (Option<Tone>, &'static str) {
 
 /// Names only: a value may be a secret.
 fn environment(workplace: &Workplace) -> Option<Check> {
-    let names: Vec<&str> =
-        workplace.environment.values().keys().filter(|name| name.starts_with("SCRUBJAY_")).map(String::as_str).collect();
-    let home = workplace.environment.get(HOME_VARIABLE).map(|home| format!("; everything lies in {home}")).unwrap_or_default();
+    let names: Vec<&str> = workplace
+        .environment
+        .values()
+        .keys()
+        .filter(|name| name.starts_with("SCRUBJAY_"))
+        .map(String::as_str)
+        .collect();
+    let home =
+        workplace.environment.get(HOME_VARIABLE).map(|home| format!("; everything lies in {home}")).unwrap_or_default();
     (!names.is_empty()).then(|| Check::new("environment", Verdict::Fine, format!("{} set{home}", names.join(", "))))
 }
 
@@ -120,11 +127,11 @@ fn key_checks(workplace: &Workplace) -> Vec<Check> {
     ]
 }
 
-async fn model(workplace: &Workplace) -> Check {
+fn model(workplace: &Workplace) -> Check {
     if let Err(failure) = catalogue(workplace) {
         return Check::new("model", Verdict::Broken, failure.to_string());
     }
-    match Service::connect(workplace, None).await {
+    match Service::known(workplace) {
         Ok(service) if service.is_offline() => Check::new("model", Verdict::Note, service.described(workplace)),
         Ok(service) => Check::new("model", Verdict::Fine, service.described(workplace)),
         Err(failure) => Check::new("model", Verdict::Broken, failure.to_string()),
@@ -149,7 +156,9 @@ fn sessions(workplace: &Workplace) -> Vec<Check> {
     for place in &places {
         match shelf.peek(place) {
             Ok((_, damage)) if damage.is_empty() => {}
-            Ok((_, damage)) => checks.push(Check::new("session", Verdict::Note, format!("{}: {}", place.id, damage_in_words(&damage)))),
+            Ok((_, damage)) => {
+                checks.push(Check::new("session", Verdict::Note, format!("{}: {}", place.id, damage_in_words(&damage))))
+            }
             Err(error) => checks.push(Check::new("session", Verdict::Note, error.to_string())),
         }
     }

@@ -19,7 +19,8 @@ pub(super) fn run(workplace: &Workplace, paper: &Paper) -> Result<(), Failure> {
             paper.line(&paper.ink.paint(Tone::Strong, part))?;
         }
         let now = value(&limit);
-        let changed = if now == limit.default { String::new() } else { format!(" (default {})", grouped(limit.default)) };
+        let changed =
+            if now == limit.default { String::new() } else { format!(" (default {})", grouped(limit.default)) };
         let amount = format!("{} {}{changed}", grouped(now), limit.unit);
         paper.line(&format!("  {:<24} {amount:<28} {}", limit.name, paper.ink.paint(Tone::Faint, limit.why)))?;
     }

@@ -20,8 +20,10 @@ use std::io::Write as _;
 /// Run one of the commands that only look.
 pub(crate) async fn run(command: &Command, workplace: &Workplace, paper: &Paper) -> Result<(), Failure> {
     match command {
-        Command::Status | Command::Chat => status::run(workplace, paper).await,
-        Command::Sessions { all } => sessions::run(workplace, paper, if *all { usize::MAX } else { sessions::usual(workplace) }),
+        Command::Status | Command::Chat => status::run(workplace, paper),
+        Command::Sessions { all } => {
+            sessions::run(workplace, paper, if *all { usize::MAX } else { sessions::usual(workplace) })
+        }
         Command::Context { which, exact } => {
             let counting = if *exact { context::Counting::Exact } else { context::Counting::Estimate };
             context::run(workplace, paper, which, counting).await
@@ -32,14 +34,14 @@ pub(crate) async fn run(command: &Command, workplace: &Workplace, paper: &Paper)
         Command::Config { what: ConfigCommand::Path } => config::path(workplace, paper),
         Command::Config { what: ConfigCommand::Show { origin: true } } => config::flags(workplace, paper),
         Command::Config { what: ConfigCommand::Show { origin: false } } => config::show(workplace, paper),
-        Command::Doctor => doctor::run(workplace, paper).await,
+        Command::Doctor => doctor::run(workplace, paper),
         Command::Completions { shell } => completions(*shell),
     }
 }
 
 /// Without a command: where things stand, whatever that is.
-pub(crate) async fn at_rest(workplace: &Workplace, paper: &Paper) -> Result<(), Failure> {
-    status::run(workplace, paper).await
+pub(crate) fn at_rest(workplace: &Workplace, paper: &Paper) -> Result<(), Failure> {
+    status::run(workplace, paper)
 }
 
 /// Completions need nothing but the command line itself.

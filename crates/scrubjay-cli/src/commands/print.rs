@@ -132,7 +132,9 @@ impl Printer {
 
     fn talk(&self, event: &Event) {
         match event {
-            Event::ToolStarted { tool, summary, .. } => self.paper.talk(&format!("● {} {}", shown(tool), shown(summary))),
+            Event::ToolStarted { tool, summary, .. } => {
+                self.paper.talk(&format!("● {} {}", shown(tool), shown(summary)))
+            }
             Event::Notice(text) => self.paper.warn(&shown(text)),
             Event::Delta(Delta::Retry { after, because, .. }) => {
                 self.paper.warn(&format!("retrying in {} s: {}", after.as_millis().div_ceil(1_000), shown(because)));

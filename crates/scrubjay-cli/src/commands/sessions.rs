@@ -1,7 +1,7 @@
 //! `scrubjay sessions`: what was talked about in this project.
 
 use crate::failure::Failure;
-use crate::paper::{Form, Paper, Tone, short};
+use crate::paper::{Form, Paper, Tone, counted, short};
 use crate::report::ago;
 use crate::shelf::{Glance, Shelf};
 use crate::workplace::Workplace;
@@ -21,7 +21,9 @@ pub(super) fn run(workplace: &Workplace, paper: &Paper, most: usize) -> Result<(
         return paper.json("sessions", json!({ "project": workplace.root, "sessions": listed }));
     }
     if glances.is_empty() {
-        return Err(Failure::nothing_found("there is no session in this project yet").fix("start one with `scrubjay chat`"));
+        return Err(
+            Failure::nothing_found("there is no session in this project yet").fix("start one with `scrubjay chat`")
+        );
     }
     for line in listed(&glances, paper) {
         paper.line(&line)?;
@@ -39,10 +41,10 @@ fn listed(glances: &[Glance], paper: &Paper) -> Vec<String> {
         let tokens = glance.usage.total_input() + glance.usage.output;
         let damage = if glance.damage.is_empty() { "" } else { "  (damaged: see `scrubjay doctor`)" };
         format!(
-            "{}  {:<12} {:>3} questions {:>7} tokens  {}{damage}",
+            "{}  {:<12} {:>13} {:>7} tokens  {}{damage}",
             paper.ink.paint(Tone::Strong, &glance.id),
             ago(glance.last, now),
-            glance.questions,
+            counted(glance.questions, "question"),
             short(tokens),
             glance.title
         )

@@ -18,8 +18,8 @@ struct Standing {
     troubles: Vec<String>,
 }
 
-pub(super) async fn run(workplace: &Workplace, paper: &Paper) -> Result<(), Failure> {
-    let standing = Standing::find(workplace).await;
+pub(super) fn run(workplace: &Workplace, paper: &Paper) -> Result<(), Failure> {
+    let standing = Standing::find(workplace);
     match paper.form {
         Form::Json => paper.json("status", standing.json(workplace)),
         Form::Words => paper.line(&standing.words(workplace, paper)),
@@ -27,10 +27,10 @@ pub(super) async fn run(workplace: &Workplace, paper: &Paper) -> Result<(), Fail
 }
 
 impl Standing {
-    async fn find(workplace: &Workplace) -> Self {
+    fn find(workplace: &Workplace) -> Self {
         let mut troubles = Vec::new();
         let mut note = |failure: Failure| troubles.push(failure.to_string());
-        let service = Service::connect(workplace, None).await.map_err(&mut note).ok();
+        let service = Service::known(workplace).map_err(&mut note).ok();
         let shelf = Shelf::of(workplace);
         let sessions = shelf.places().map_err(&mut note).map_or(0, |places| places.len());
         let last = shelf.glances(1).ok().and_then(|mut glances| glances.pop());
@@ -49,6 +49,9 @@ impl Standing {
     fn words(&self, workplace: &Workplace, paper: &Paper) -> String {
         let ink = paper.ink;
         let mut lines = vec![format!("{} {}", ink.paint(Tone::Strong, "scrubjay"), env!("CARGO_PKG_VERSION"))];
+        if self.last.is_none() {
+            lines[0].push_str(" · welcome! Nothing has to be set up to try it.");
+        }
         let row = |name: &str, value: &str| format!("  {name:<10}{value}");
         lines.push(row("model", &self.model));
         lines.push(row("project", &workplace.root.display().to_string()));
@@ -62,7 +65,9 @@ impl Standing {
         lines.push(row("data", &workplace.places.data.display().to_string()));
         lines.extend(self.troubles.iter().map(|trouble| format!("  {} {trouble}", ink.paint(Tone::Warning, "note:"))));
         lines.push(String::new());
-        lines.extend(self.next_steps().iter().map(|(command, why)| format!("  {command:<32}{}", ink.paint(Tone::Faint, why))));
+        lines.extend(
+            self.next_steps().iter().map(|(command, why)| format!("  {command:<32}{}", ink.paint(Tone::Faint, why))),
+        );
         lines.join("\n")
     }
 

@@ -73,7 +73,11 @@ impl WebFetch {
             .user_agent(concat!("scrubjay/", env!("CARGO_PKG_VERSION")))
             .build()
             .map_err(|error| format!("no connection could be set up: {error}"))?;
-        client.get(url.clone()).send().await.map_err(|error| format!("{host} could not be fetched: {}", root_cause(&error)))
+        client
+            .get(url.clone())
+            .send()
+            .await
+            .map_err(|error| format!("{host} could not be fetched: {}", root_cause(&error)))
     }
 
     /// Look the host up, and refuse it when any of its addresses is not public.
@@ -168,7 +172,11 @@ async fn read(response: Response, url: &Url, limits: &Limits) -> Result<String, 
     let text = decode(&bytes, &kind);
     let text = if is_html(&kind, &text) { page::readable(&text, url) } else { text };
     let text = said(url, &text, whole, limits);
-    if status.is_success() { Ok(text) } else { Err(format!("{} answered {status}.\n{text}", url.host_str().unwrap_or("?"))) }
+    if status.is_success() {
+        Ok(text)
+    } else {
+        Err(format!("{} answered {status}.\n{text}", url.host_str().unwrap_or("?")))
+    }
 }
 
 const SNIFFED: usize = 8_192;
@@ -213,9 +221,9 @@ fn is_text(kind: &str) -> bool {
     let structured = ["json", "xml", "javascript", "yaml", "toml", "x-sh", "x-ndjson"];
     kind.is_empty()
         || kind.starts_with("text/")
-        || kind.strip_prefix("application/").is_some_and(|kind| {
-            structured.iter().any(|known| kind == *known || kind.ends_with(&format!("+{known}")))
-        })
+        || kind
+            .strip_prefix("application/")
+            .is_some_and(|kind| structured.iter().any(|known| kind == *known || kind.ends_with(&format!("+{known}"))))
 }
 
 fn is_html(kind: &str, text: &str) -> bool {
@@ -225,7 +233,8 @@ fn is_html(kind: &str, text: &str) -> bool {
 }
 
 fn decode(bytes: &[u8], kind: &str) -> String {
-    let charset = kind.split(';').find_map(|part| part.trim().strip_prefix("charset=")).map(|name| name.trim_matches('"'));
+    let charset =
+        kind.split(';').find_map(|part| part.trim().strip_prefix("charset=")).map(|name| name.trim_matches('"'));
     let encoding = charset.and_then(|name| Encoding::for_label(name.as_bytes())).unwrap_or(UTF_8);
     encoding.decode(bytes).0.into_owned()
 }

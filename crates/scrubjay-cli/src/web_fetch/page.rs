@@ -170,8 +170,28 @@ impl<'a> Page<'a> {
 
 const PARAGRAPHS: &[&str] = &["p", "ul", "ol", "table", "blockquote", "article", "section", "main", "title", "dl"];
 const LINES: &[&str] = &[
-    "div", "tr", "li", "dt", "dd", "header", "footer", "nav", "aside", "form", "figure", "figcaption", "option", "h1",
-    "h2", "h3", "h4", "h5", "h6", "head", "body", "html",
+    "div",
+    "tr",
+    "li",
+    "dt",
+    "dd",
+    "header",
+    "footer",
+    "nav",
+    "aside",
+    "form",
+    "figure",
+    "figcaption",
+    "option",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "head",
+    "body",
+    "html",
 ];
 
 struct Tag<'t> {
@@ -204,7 +224,8 @@ impl<'t> Tag<'t> {
                 return Some(value.to_owned());
             }
             // A stray `=` must not stop the walk.
-            rest = if later.len() < rest.len() { later } else { &rest[rest.chars().next().map_or(1, char::len_utf8)..] };
+            rest =
+                if later.len() < rest.len() { later } else { &rest[rest.chars().next().map_or(1, char::len_utf8)..] };
         }
     }
 }
@@ -324,10 +345,16 @@ mod tests {
     #[test]
     fn what_is_for_reading_stays() {
         for (html, text) in [
-            ("<title>Jays</title><h1>Scrub <i>jays</i></h1><p>They   cache\nfood.</p>", "Jays\n\n# Scrub jays\nThey cache food."),
+            (
+                "<title>Jays</title><h1>Scrub <i>jays</i></h1><p>They   cache\nfood.</p>",
+                "Jays\n\n# Scrub jays\nThey cache food.",
+            ),
             ("a<script>if (a < b) alert('</p>')</script>b<STYLE>p{}</style >c", "abc"),
             ("<ul><li>one<li>two</ul>", "- one\n- two"),
-            ("see <a href='nest?a=1&amp;b=2'>the nest</a>.", "see [the nest](https://birds.example/jays/nest?a=1&b=2)."),
+            (
+                "see <a href='nest?a=1&amp;b=2'>the nest</a>.",
+                "see [the nest](https://birds.example/jays/nest?a=1&b=2).",
+            ),
             ("<a href=\"javascript:x()\">no</a> <a href='#top'>up</a>", "no up"),
             ("<pre>a\n  b</pre>c", "a\n  b\n\nc"),
             ("1 &lt; 2 &amp;&amp; &#x41;&#66; &unknown; &", "1 < 2 && AB &unknown; &"),
