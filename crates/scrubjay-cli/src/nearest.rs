@@ -7,9 +7,13 @@ pub(crate) fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>)
     if typed.len() > LONGEST {
         return None;
     }
+    let known: Vec<&str> = known.into_iter().collect();
+    let begun = known.iter().filter(|word| !typed.is_empty() && word.starts_with(typed)).min_by_key(|word| word.len());
+    if let Some(word) = begun {
+        return Some(word);
+    }
     let (far, word) = known.into_iter().map(|word| (distance(typed, word), word)).min()?;
-    let starts = word.starts_with(typed) && !typed.is_empty();
-    (starts || far <= typed.chars().count().div_ceil(3)).then_some(word)
+    (far <= typed.chars().count().div_ceil(3)).then_some(word)
 }
 
 /// How many letters must be changed, added or removed.

@@ -347,7 +347,7 @@ mod tests {
         for (html, text) in [
             (
                 "<title>Jays</title><h1>Scrub <i>jays</i></h1><p>They   cache\nfood.</p>",
-                "Jays\n\n# Scrub jays\nThey cache food.",
+                "Jays\n\n# Scrub jays\n\nThey cache food.",
             ),
             ("a<script>if (a < b) alert('</p>')</script>b<STYLE>p{}</style >c", "abc"),
             ("<ul><li>one<li>two</ul>", "- one\n- two"),
