@@ -16,6 +16,10 @@ use tokio::signal::unix::{SignalKind, signal};
 
 /// Answer one question.
 pub(crate) async fn run(arguments: &Arguments, seat: Seat, paper: &Paper) -> Result<(), Failure> {
+    if arguments.session.resume.as_deref() == Some("") {
+        super::sessions::run(&seat.workplace, paper, super::sessions::usual(&seat.workplace))?;
+        return Err(Failure::usage("nobody can choose a session here").fix("name one of these with --resume ID"));
+    }
     let question = question(arguments, seat.workplace.limits.piped_prompt_bytes)?;
     let printer = Printer { format: arguments.output_format, paper: *paper };
     let Wire { events, person, mut happenings } = unattended_wire(|request| seat_words(&request.tool));
