@@ -4,6 +4,11 @@ use scrubjay::model::ModelError;
 use scrubjay::transcript::TranscriptError;
 use std::process::ExitCode;
 
+/// The reason alone, without the advice behind it: for notices about something that is tried again.
+pub(crate) fn reason(message: &str) -> &str {
+    message.split("; ").next().unwrap_or(message)
+}
+
 /// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -125,10 +130,10 @@ impl From<ModelError> for Failure {
         let message = error.to_string();
         match error {
             ModelError::Unreachable(_) => {
-                Self::new(Exit::Unreachable, message).fix("check the network and --base-url; what was said is saved")
+                Self::new(Exit::Unreachable, message).fix("what was said is saved; when the service is there again, `scrubjay -c` goes on")
             }
             ModelError::Busy { .. } => {
-                Self::new(Exit::Unreachable, message).fix("try again later; what was said is saved, `scrubjay -c` goes on")
+                Self::new(Exit::Unreachable, message).fix("what was said is saved; try again later, `scrubjay -c` goes on")
             }
             ModelError::Unauthorised(_) => Self::failed(message)
                 .fix("set ANTHROPIC_API_KEY or OPENAI_API_KEY, or write the key to the `keys` file; `scrubjay doctor` says where"),

@@ -42,7 +42,7 @@ impl Filling {
             *tokens = u64::try_from(u128::from(*tokens) * u128::from(total) / u128::from(before)).unwrap_or(u64::MAX);
         }
         self.budget.used = total;
-        self.certainty = "counted by the service; parts in proportion to estimates";
+        self.certainty = "counted by the service as the next question would find it; parts in proportion to estimates";
         self
     }
 

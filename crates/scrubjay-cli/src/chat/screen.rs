@@ -1,5 +1,6 @@
 //! The screen of a chat: the answer as it arrives, what the tools do, and nothing in it that could steer a terminal.
 
+use crate::failure::reason;
 use crate::paper::{Ink, Tone, short};
 use scrubjay::event::Event;
 use scrubjay::message::ToolCallId;
@@ -42,7 +43,7 @@ impl<W: Write> Screen<W> {
             Event::Delta(Delta::Thinking(text)) => self.thought(text),
             Event::Delta(Delta::Retry { attempt, after, because }) => {
                 let wait = after.as_millis().div_ceil(1_000);
-                self.aside(Tone::Warning, &format!("retrying in {wait} s (attempt {attempt}): {because}"))
+                self.aside(Tone::Warning, &format!("retrying in {wait} s (attempt {attempt}): {}", reason(because)))
             }
             Event::ToolStarted { call, tool, summary } => {
                 self.open.push(call.clone());

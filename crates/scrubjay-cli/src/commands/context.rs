@@ -8,10 +8,12 @@ use crate::report::Filling;
 use crate::service::Service;
 use crate::shelf::damage_in_words;
 use crate::workplace::Workplace;
-use scrubjay::message::Origin;
+use jiff::Timestamp;
+use scrubjay::message::{Block, Message, MessageId, Origin, Role};
 use scrubjay::prompt::Prompt;
 use scrubjay::settings::key;
 use scrubjay::transcript::View;
+use std::sync::Arc;
 
 /// Where the number comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,9 +65,15 @@ fn window(workplace: &Workplace, named: Option<&str>) -> Result<scrubjay::tokens
 }
 
 async fn count(service: &Service, view: &View) -> Result<u64, Failure> {
-    let prompt = Prompt::of(view);
+    let mut prompt = Prompt::of(view);
     if !prompt.history.iter().any(|message| message.origin == Origin::Person) {
         return Err(Failure::nothing_found("nothing was asked in this session, so there is nothing to count"));
+    }
+    // A request ends with something for the model to answer, so the shortest question stands in for the next one.
+    if prompt.history.last().is_some_and(|last| last.role == Role::Assistant) {
+        let (id, at) = (MessageId::new("next"), Timestamp::now());
+        let blocks = vec![Block::text(".")];
+        prompt.history.push(Arc::new(Message { id, role: Role::User, origin: Origin::Person, at, blocks }));
     }
     match service.model.count(&prompt).await {
         Ok(Some(total)) => Ok(total),

@@ -1,7 +1,7 @@
 //! Print mode: one question, one answer, and out. Data on standard output, talk on standard error.
 
 use crate::arguments::{Arguments, OutputFormat};
-use crate::failure::{Exit, Failure};
+use crate::failure::{Exit, Failure, reason};
 use crate::happening::{Happening, Wire, unattended_wire};
 use crate::paper::{Paper, unwritten};
 use crate::seat::Seat;
@@ -121,7 +121,7 @@ impl Printer {
             Event::Delta(Delta::Text(text)) => self.stream(json!({ "type": "delta", "text": text })),
             Event::Delta(Delta::Thinking(text)) => self.stream(json!({ "type": "delta", "thinking": text })),
             Event::Delta(Delta::Retry { attempt, after, because }) => self.stream(json!({
-                "type": "notice", "text": format!("retrying: {because}"), "attempt": attempt, "after_ms": after.as_millis() as u64,
+                "type": "notice", "text": format!("retrying: {}", reason(because)), "attempt": attempt, "after_ms": after.as_millis() as u64,
             })),
             Event::ToolStarted { call, tool, summary } => {
                 self.stream(json!({ "type": "tool_started", "id": call.as_str(), "tool": tool, "summary": summary }))
@@ -141,7 +141,11 @@ impl Printer {
             }
             Event::Notice(text) => self.paper.warn(&shown(text)),
             Event::Delta(Delta::Retry { after, because, .. }) => {
-                self.paper.warn(&format!("retrying in {} s: {}", after.as_millis().div_ceil(1_000), shown(because)));
+                self.paper.warn(&format!(
+                    "retrying in {} s: {}",
+                    after.as_millis().div_ceil(1_000),
+                    shown(reason(because))
+                ));
             }
             _ => {}
         }

@@ -51,9 +51,9 @@ async fn wrong_key() {
 async fn unreachable_host() {
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let stage = Stage::at(&format!("http://{free}"));
-    let fast = ["--set", "limits.retry_attempts=1", "--set", "limits.retry_first_delay_ms=1"];
+    let fast = ["--set", "limits.retry_attempts=2", "--set", "limits.retry_first_delay_ms=1"];
     let ran = stage.run(&[&["-p", "the first question"][..], &fast].concat()).ended_with(5);
-    ran.complained_about(&[&free.to_string(), "--base-url", "retrying"]);
+    ran.complained_about(&[&free.to_string(), "base URL", "retrying", "saved"]);
     let simulator = Simulator::start(Script::new().otherwise(text("Here."))).await.unwrap();
     stage.run(&["-c", "-p", "and now?", "--base-url", &simulator.url()]).ended_with(0);
     assert!(simulator.last_request().unwrap().all_text().contains("the first question"));
@@ -103,7 +103,7 @@ async fn unknown_model() {
 async fn a_service_that_stays_busy_is_unreachable() {
     let busy = || error(529, "overloaded_error", "Overloaded").header("retry-after", "0");
     let (simulator, stage) = stage_of(Script::new().otherwise(busy())).await;
-    let few = ["--set", "limits.retry_attempts=2", "--set", "limits.retry_first_delay_ms=1"];
+    let few = ["--set", "limits.retry_attempts=3", "--set", "limits.retry_first_delay_ms=1"];
     let ran = stage.run(&[&["-p", "the first question"][..], &few].concat()).ended_with(5);
     ran.complained_about(&["retrying", "try again later"]);
     goes_on(&simulator, &stage).await;
