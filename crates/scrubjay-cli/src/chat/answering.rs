@@ -9,6 +9,7 @@ use crate::seat::Beginning;
 use crate::shelf::Shelf;
 use scrubjay::message::Block;
 use scrubjay::{Answer, Error, Interrupt, Session};
+use std::time::Instant;
 use tokio::task::JoinHandle;
 
 type Answering = JoinHandle<(Session, Result<Answer, Error>)>;
@@ -54,6 +55,7 @@ impl Chat {
                 _ = self.ctrl_c.recv() => {
                     presses += 1;
                     interrupt.now();
+                    self.interrupted = Some(Instant::now());
                     if presses > 1 {
                         next = Next::Leave;
                     }

@@ -10,6 +10,7 @@ use scrubjay::desk::{Consent, Request};
 use scrubjay::tool::Effect;
 use scrubjay::tools::{shown, shown_path};
 use std::collections::BTreeSet;
+use std::time::Instant;
 
 /// What was allowed for the rest of the session.
 #[derive(Debug, Default)]
@@ -50,6 +51,7 @@ impl Chat {
             Typed::Line(line) => self.understand(line.trim(), request),
             Typed::Interrupted => {
                 interrupt.now();
+                self.interrupted = Some(Instant::now());
                 declined("The person interrupted instead of answering.")
             }
             Typed::End => declined("The person left without answering."),

@@ -49,6 +49,8 @@ struct Chat {
     /// Commands the person ran, for the next question.
     ran: Vec<Block>,
     ctrl_c: Signal,
+    /// When the last Ctrl-C was pressed that nothing followed.
+    interrupted: Option<Instant>,
 }
 
 /// Talk until the person leaves.
@@ -70,6 +72,7 @@ pub(crate) async fn run(arguments: &Arguments, seat: Seat, paper: &Paper) -> Res
         standing: Standing::default(),
         ran: Vec::new(),
         ctrl_c,
+        interrupted: None,
     };
     let beginning = chat.choose_beginning(arguments).await?;
     let Some(beginning) = beginning else { return Ok(()) };
@@ -137,25 +140,31 @@ impl Chat {
     }
 
     async fn talk(&mut self) -> Result<(), Failure> {
-        let patience = Duration::from_millis(self.seat.workplace.limits.second_interrupt_ms);
-        let mut interrupted: Option<Instant> = None;
         loop {
             self.screen.end_line().map_err(unwritten)?;
             let next = match self.keyboard.read("› ", Purpose::Question).await {
                 Typed::End => Next::Leave,
-                Typed::Interrupted if interrupted.is_some_and(|when| when.elapsed() < patience) => Next::Leave,
-                Typed::Interrupted => {
-                    interrupted = Some(Instant::now());
-                    self.aside("Ctrl-C again leaves")?;
-                    continue;
+                Typed::Interrupted => self.interrupt_at_rest()?,
+                Typed::Line(line) => {
+                    self.interrupted = None;
+                    self.take(&line).await?
                 }
-                Typed::Line(line) => self.take(&line).await?,
             };
-            interrupted = None;
             if next == Next::Leave {
                 return Ok(());
             }
         }
+    }
+
+    /// Ctrl-C while nothing is going on: soon after another one it leaves.
+    fn interrupt_at_rest(&mut self) -> Result<Next, Failure> {
+        let moment = Duration::from_millis(self.seat.workplace.limits.second_interrupt_ms);
+        if self.interrupted.is_some_and(|when| when.elapsed() < moment) {
+            return Ok(Next::Leave);
+        }
+        self.interrupted = Some(Instant::now());
+        self.aside("Ctrl-C again leaves")?;
+        Ok(Next::Stay)
     }
 
     /// One line from the person.

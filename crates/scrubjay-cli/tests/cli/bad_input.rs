@@ -1,6 +1,6 @@
 //! What goes wrong outside: each with a clear message, its exit code, and nothing lost.
 
-use crate::stage::{CANARY, MODEL, Ran, Stage, block, files, program};
+use crate::stage::{CANARY, MODEL, Stage, files, finished, program};
 use scrubjay_testkit::simulator::{Cut, Script, Simulator, error, html_page, raw, text, tool_use};
 use serde_json::json;
 use std::net::TcpListener;
@@ -143,7 +143,7 @@ async fn a_disk_that_is_full_loses_nothing_that_was_saved() {
     bash.args(["-c", "trap '' XFSZ; ulimit -f $1; exec \"$0\" -c -p \"$2\"", program().to_str().unwrap()]);
     bash.args([&blocks.to_string(), &long]);
     bash.env_clear().envs(stage.environment()).current_dir(stage.project());
-    let ran = Ran::from(block(|| bash.output().unwrap())).ended_with(1);
+    let ran = finished(bash).ended_with(1);
     ran.complained_about(&["could not be saved", "make room on the disk"]);
     let after = std::fs::read(&transcript).unwrap();
     assert!(after.starts_with(&before), "what was saved is unharmed");

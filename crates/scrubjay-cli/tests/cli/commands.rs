@@ -1,6 +1,6 @@
 //! Stories of the commands that only look.
 
-use crate::stage::{Stage, block};
+use crate::stage::{Stage, finished};
 use scrubjay_testkit::simulator::{Script, Simulator, error, text};
 use serde_json::json;
 use std::process::Command;
@@ -17,7 +17,7 @@ async fn alone_it_never_fails_and_never_asks_for_a_key() {
     let mut blocked = stage.command(&[]);
     stage.write("not-a-folder", "");
     blocked.env("SCRUBJAY_HOME", stage.project().join("not-a-folder/home")).env("SCRUBJAY_MODEL", "claude-opus-5");
-    let ran = crate::stage::Ran::from(block(|| blocked.output().unwrap())).ended_with(0);
+    let ran = finished(blocked).ended_with(0);
     assert!(ran.out.contains("cannot be used") && ran.out.contains("no key"), "{ran:#?}");
 }
 
@@ -142,7 +142,7 @@ async fn a_reader_that_has_seen_enough_is_no_failure() {
         program.to_str().unwrap(),
     ]);
     bash.env_clear().envs(stage.environment()).current_dir(stage.project());
-    let ran = crate::stage::Ran::from(block(|| bash.output().unwrap())).ended_with(0);
+    let ran = finished(bash).ended_with(0);
     assert_eq!((ran.out.as_str(), ran.err.as_str()), ("{", ""));
 }
 

@@ -5,6 +5,8 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
 
 /// The model most stories ask.
 pub(crate) const MODEL: &str = "claude-opus-5";
@@ -75,7 +77,7 @@ impl Stage {
 
     /// The program, run to its end.
     pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
-        Ran::from(block(|| self.command(arguments).output().unwrap()))
+        finished(self.command(arguments))
     }
 
     /// Every session file.
@@ -84,6 +86,33 @@ impl Stage {
             files(&self.home()).into_iter().filter(|path| has_extension(path, "jsonl")).collect();
         found.sort();
         found
+    }
+}
+
+/// How long a story may wait before it is given up: only a broken program ever needs it.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A command, run to its end.
+pub(crate) fn finished(command: Command) -> Ran {
+    Ran::from(block(|| assert_cmd::Command::from_std(command).timeout(PATIENCE).output().unwrap()))
+}
+
+/// A named pipe in the project, on which a command can say that it has begun.
+pub(crate) struct Bell(mpsc::Receiver<String>);
+
+impl Bell {
+    /// Hang it up under this name.
+    pub(crate) fn new(stage: &Stage, name: &str) -> Self {
+        let path = stage.project().join(name);
+        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let (rung, heard) = mpsc::channel();
+        std::thread::spawn(move || rung.send(fs::read_to_string(path).unwrap()));
+        Self(heard)
+    }
+
+    /// Wait until it rings.
+    pub(crate) fn wait(&self) {
+        block(|| self.0.recv_timeout(PATIENCE).expect("the command never began"));
     }
 }
 

@@ -1,6 +1,6 @@
 //! Ends that nobody planned: kills, signals, and two programs that want the same session.
 
-use crate::stage::{Ran, Stage, block};
+use crate::stage::{Bell, Ran, Stage, block};
 use scrubjay_testkit::simulator::{Pacer, Script, Simulator, text, tool_use};
 use serde_json::json;
 use std::io::Read as _;
@@ -41,14 +41,12 @@ async fn killed_while_the_answer_streams() {
 // spec: Q4
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_in_the_middle_of_a_tool_every_call_has_an_answer() {
-    let script = Script::new().reply(tool_use("Bash", json!({ "command": "echo begun > pipe; sleep 5" })));
+    let script = Script::new().reply(tool_use("Bash", json!({ "command": "echo begun > bell; sleep 5" })));
     let simulator = Simulator::start(script).await.unwrap();
     let stage = Stage::with(&simulator);
-    let pipe = stage.project().join("pipe");
-    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let bell = Bell::new(&stage, "bell");
     let mut child = begin(&stage, &["-p", "the first question", "--allow", "Bash"]);
-    let begun = block(|| std::fs::read_to_string(&pipe).unwrap());
-    assert_eq!(begun, "begun\n");
+    bell.wait();
     child.kill().unwrap();
     block(|| child.wait().unwrap());
     // The simulator refuses a call without its answer, so going on proves it.

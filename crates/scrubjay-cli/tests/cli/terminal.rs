@@ -1,15 +1,12 @@
 //! A terminal of our own: what is typed goes in as keys, what is shown is read off the screen.
 
-use crate::stage::{Stage, program};
+use crate::stage::{PATIENCE, Stage, program};
 use portable_pty::{Child, CommandBuilder, ExitStatus, MasterPty, PtySize, native_pty_system};
 use std::io::{Read as _, Write};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 const SIZE: PtySize = PtySize { rows: 50, cols: 120, pixel_width: 0, pixel_height: 0 };
-
-/// How long a story may wait before it is given up: only a broken program ever needs it.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A chat in a terminal.
 pub(crate) struct Terminal {
@@ -88,7 +85,14 @@ impl Terminal {
 
     /// Wait until the program has left.
     pub(crate) fn wait_for_end(&mut self) -> ExitStatus {
-        self.child.wait().unwrap()
+        let begun = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
+            assert!(begun.elapsed() < PATIENCE, "the program does not leave");
+            std::thread::sleep(Duration::from_millis(10));
+        }
     }
 }
 
