@@ -83,7 +83,7 @@ async fn talk(arguments: &Arguments, workplace: Workplace, paper: &Paper) -> Res
 async fn sit_down(arguments: &Arguments, workplace: Workplace, paper: &Paper) -> Result<Seat, Failure> {
     workplace.places.prepare()?;
     log::begin(&workplace.places.log(), paper.volume);
-    Seat::take(arguments, workplace).await
+    Seat::take(arguments, workplace, paper).await
 }
 
 fn unknown(word: &str) -> Failure {

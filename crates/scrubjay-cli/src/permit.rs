@@ -6,7 +6,7 @@ use crate::workplace::Workplace;
 use scrubjay::gate::Gate;
 use scrubjay::permission::{Mode, Permissions, Rule};
 use scrubjay::settings::key;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Rules, and the mode that is in force.
@@ -39,8 +39,9 @@ impl Permit {
             mode: now,
             allow,
             dir: workplace.dir.clone(),
-            extra: skills.to_vec(),
-            own: own.into_iter().map(|path| path.canonicalize().unwrap_or_else(|_| path.clone())).collect(),
+            // Stored results are pointed at, so they can be read like what they were cut from.
+            extra: skills.iter().cloned().chain([resolved(workplace.project().dir())]).collect(),
+            own: own.into_iter().map(|path| resolved(path)).collect(),
         };
         let after_plan = if now == Mode::Plan { Mode::Ask } else { now };
         Ok(Self { rules, mode: Arc::new(Mutex::new(Modes { now, after_plan })) })
@@ -69,12 +70,6 @@ impl Permit {
             modes.now = modes.after_plan;
         }
     }
-
-    /// The name of the mode in force.
-    pub(crate) fn mode_name(&self) -> &'static str {
-        let now = self.mode();
-        Mode::NAMES.iter().find(|(_, mode)| *mode == now).map_or("ask", |(name, _)| name)
-    }
 }
 
 fn of_flag(flag: PermissionMode) -> Mode {
@@ -84,5 +79,14 @@ fn of_flag(flag: PermissionMode) -> Mode {
         PermissionMode::ReadOnly => Mode::ReadOnly,
         PermissionMode::AllowAll => Mode::AllowAll,
         PermissionMode::Plan => Mode::Plan,
+    }
+}
+
+/// The path as the system sees it, as far as it exists yet.
+fn resolved(path: &Path) -> PathBuf {
+    match (path.canonicalize(), path.parent(), path.file_name()) {
+        (Ok(found), _, _) => found,
+        (Err(_), Some(parent), Some(name)) => resolved(parent).join(name),
+        _ => path.to_owned(),
     }
 }

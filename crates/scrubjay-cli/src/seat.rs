@@ -2,6 +2,7 @@
 
 use crate::arguments::{Arguments, SessionFlags};
 use crate::failure::Failure;
+use crate::paper::Paper;
 use crate::permit::Permit;
 use crate::service::Service;
 use crate::shelf::{Place, Shelf, damage_in_words};
@@ -13,6 +14,7 @@ use scrubjay::Session;
 use scrubjay::clock::Clock;
 use scrubjay::desk::{Desk, Person};
 use scrubjay::event::Events;
+use scrubjay::hooks::Hooks;
 use scrubjay::message::SessionId;
 use scrubjay::prompts;
 use scrubjay::settings::key;
@@ -42,6 +44,17 @@ pub(crate) enum Beginning {
     Copy(Place),
 }
 
+impl Beginning {
+    /// The word that hooks are told.
+    pub(crate) fn source(&self) -> &'static str {
+        match self {
+            Beginning::New => "startup",
+            Beginning::GoOn(_) => "resume",
+            Beginning::Copy(_) => "fork",
+        }
+    }
+}
+
 /// What sessions of this run have in common.
 #[derive(Clone)]
 pub(crate) struct Seat {
@@ -49,18 +62,21 @@ pub(crate) struct Seat {
     pub(crate) service: Service,
     pub(crate) permit: Permit,
     tools: Arc<[Arc<dyn Tool>]>,
+    hooks: Arc<Hooks>,
 }
 
 impl Seat {
     /// Connect the model, lay out the tools.
-    pub(crate) async fn take(arguments: &Arguments, workplace: Workplace) -> Result<Self, Failure> {
+    pub(crate) async fn take(arguments: &Arguments, workplace: Workplace, paper: &Paper) -> Result<Self, Failure> {
+        let (hooks, warnings) = Hooks::configured(&workplace.settings);
+        warnings.iter().for_each(|warning| paper.warn(warning));
         let skills = skill_folders(&workplace);
         let permit = Permit::new(&arguments.permission, &workplace, &skills)?;
         let service = Service::connect(&workplace, None).await?;
         let private = workplace.settings.flag(&key::WEB_PRIVATE_ADDRESSES);
         let mut tools = tools::standard(&skills, &workplace.limits);
         tools.push(Arc::new(WebFetch::new(if private { Reach::Everywhere } else { Reach::Public })));
-        Ok(Self { workplace, service, permit, tools: tools.into() })
+        Ok(Self { workplace, service, permit, tools: tools.into(), hooks: Arc::new(hooks) })
     }
 
     /// The same seat with another model.
@@ -123,9 +139,11 @@ impl Seat {
             tools: self.tools.clone(),
             gate: self.permit.gate(),
             person,
+            hooks: self.hooks.clone(),
             events,
             clock: Arc::new(WallClock),
             zone: TimeZone::system(),
+            settings: Arc::new(self.workplace.settings.clone()),
             limits: self.workplace.limits.clone(),
             dir: self.workplace.dir.clone(),
         }
@@ -155,7 +173,7 @@ impl Seat {
             _ => Thinking::Default,
         };
         let cache_ttl = if settings.text(&key::CACHE_TTL) == "1h" { Ttl::OneHour } else { Ttl::FiveMinutes };
-        Options { max_output: None, thinking, cache_ttl }
+        Options { thinking, cache_ttl, ..Options::default() }
     }
 
     fn began(&self, place: &Place, forked_from: Option<String>) -> Began {

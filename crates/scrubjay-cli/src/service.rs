@@ -1,6 +1,6 @@
 //! The model service of a run: who answers, and what it costs.
 
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use crate::workplace::Workplace;
 use scrubjay::message::Usage;
 use scrubjay::model::Model;
@@ -108,6 +108,7 @@ fn unconnected(error: &ConnectError, workplace: &Workplace) -> Failure {
     match error {
         ConnectError::NoKey { .. } => Failure::failed(error.to_string())
             .fix(format!("export the key, or write NAME=value to {} (mode 0600)", workplace.places.keys().display())),
+        ConnectError::Unencrypted(_) => Failure::new(Exit::Refused, error.to_string()),
         ConnectError::UnknownProvider(_) | ConnectError::Address(_) | ConnectError::NoModel(_) => {
             Failure::usage(error.to_string())
         }

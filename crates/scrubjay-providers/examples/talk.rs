@@ -4,7 +4,7 @@
 
 use scrubjay::limits::Limits;
 use scrubjay::message::{Block, Message, MessageId, Origin, Role, Usage};
-use scrubjay::model::{Delta, Model};
+use scrubjay::model::{Delta, Model, ModelError, Reply};
 use scrubjay::prompt::Prompt;
 use scrubjay::transcript::Options;
 use scrubjay_providers::{Catalogue, Choice, Keys, connect_consulting};
@@ -33,7 +33,27 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     if cached == 0 {
         return Err("the second turn read nothing from the cache".into());
     }
+    match overflow(&*model).await {
+        Err(ModelError::PromptTooLong { over_by }) => {
+            println!("# {dialect}: too long a prompt is known by {over_by:?}")
+        }
+        other => return Err(format!("too long a prompt was answered with {other:?}").into()),
+    }
     Ok(())
+}
+
+/// Ask more than the model holds.
+async fn overflow(model: &dyn Model) -> Result<Reply, ModelError> {
+    let words = usize::try_from(model.window().size).unwrap_or(usize::MAX).min(1_000_000);
+    let long = said(Role::User, vec![Block::text("sky ".repeat(words))]);
+    let prompt = Prompt {
+        tools: Arc::from([]),
+        system: Arc::from(""),
+        instructions: vec![],
+        history: vec![long],
+        options: Options::default(),
+    };
+    model.reply(&prompt, &mut |_| {}).await
 }
 
 /// Ask both questions; how much of the second request came from the cache.

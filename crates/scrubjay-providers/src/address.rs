@@ -64,6 +64,11 @@ impl Address {
         host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
     }
 
+    /// Nobody between can read what is sent.
+    pub(crate) fn is_private(&self) -> bool {
+        self.0.scheme() == "https" || self.is_loopback()
+    }
+
     /// Whether this is the vendor's own service, and not one that speaks like it.
     pub(crate) fn is_host(&self, name: &str) -> bool {
         self.0.host_str() == Some(name)

@@ -4,7 +4,7 @@ mod block;
 mod reply;
 mod request;
 
-use crate::catalogue::{Entry, LONG_CONTEXT_BETA};
+use crate::catalogue::{Entry, Known, LONG_CONTEXT_BETA};
 use crate::exchange::Question;
 use crate::wire::Wire;
 use reply::Assembling;
@@ -17,34 +17,28 @@ use serde::Deserialize;
 const VERSION: &str = "2023-06-01";
 const MESSAGES: &str = "/v1/messages";
 const COUNT: &str = "/v1/messages/count_tokens";
+const CLEARING_BETA: &str = "context-management-2025-06-27";
 const KEY_NAMES: &str = "ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN";
 
 /// A model behind the Messages API, or behind a server that speaks like it.
 pub(crate) struct Anthropic {
     wire: Wire,
+    /// The same wire for requests that ask the service to clear; the header and the field travel together.
+    clearing: Wire,
     name: String,
     window: ContextWindow,
     entry: Entry,
     near: Vec<String>,
 }
 
-/// What is known about a model when it is connected.
-pub(crate) struct Known {
-    pub(crate) name: String,
-    pub(crate) window: ContextWindow,
-    pub(crate) entry: Entry,
-    pub(crate) near: Vec<String>,
-}
-
 impl Anthropic {
     /// A model on the other end of the wire.
     pub(crate) fn new(wire: Wire, known: Known, betas: &[String]) -> Result<Self, String> {
         let Known { name, window, entry, near } = known;
-        let mut wire = wire.with_header("anthropic-version", VERSION)?;
-        if !betas.is_empty() {
-            wire = wire.with_header("anthropic-beta", &betas.join(","))?;
-        }
-        Ok(Self { wire, name, window, entry, near })
+        let wire = wire.with_header("anthropic-version", VERSION)?;
+        let clearing =
+            with_betas(wire.clone(), &self::betas(betas.iter().chain([&CLEARING_BETA.to_owned()]), LongWindow::AsIs))?;
+        Ok(Self { wire: with_betas(wire, betas)?, clearing, name, window, entry, near })
     }
 
     fn manner(&self, prompt: &Prompt) -> Manner {
@@ -58,15 +52,20 @@ impl Anthropic {
         }
     }
 
-    fn question<'a>(&'a self, path: &'a str, body: String) -> Question<'a> {
-        Question { wire: &self.wire, path, body, model: &self.name, key_name: KEY_NAMES, near: &self.near }
+    fn question<'a>(&'a self, path: &'a str, prompt: &Prompt, body: String) -> Question<'a> {
+        let wire = if prompt.options.context_management.is_some() { &self.clearing } else { &self.wire };
+        Question { wire, path, body, model: &self.name, key_name: KEY_NAMES, near: &self.near }
     }
 }
 
+fn with_betas(wire: Wire, betas: &[String]) -> Result<Wire, String> {
+    if betas.is_empty() { Ok(wire) } else { wire.with_header("anthropic-beta", &betas.join(",")) }
+}
+
 /// Which betas a request names, in an order that never changes: they are part of what a provider caches by.
-pub(crate) fn betas(chosen: &[String], wants_long_window: LongWindow) -> Vec<String> {
+pub(crate) fn betas<'a>(chosen: impl IntoIterator<Item = &'a String>, wants_long_window: LongWindow) -> Vec<String> {
     let mut all: Vec<String> =
-        chosen.iter().map(|beta| beta.trim().to_owned()).filter(|beta| !beta.is_empty()).collect();
+        chosen.into_iter().map(|beta| beta.trim().to_owned()).filter(|beta| !beta.is_empty()).collect();
     if wants_long_window == LongWindow::ByRequest {
         all.push(LONG_CONTEXT_BETA.to_owned());
     }
@@ -102,7 +101,7 @@ impl Model for Anthropic {
         prompt: &'a Prompt,
         on: &'a mut (dyn FnMut(Delta) + Send),
     ) -> Pending<'a, Result<Reply, ModelError>> {
-        let question = self.question(MESSAGES, request::body(prompt, &self.manner(prompt)));
+        let question = self.question(MESSAGES, prompt, request::body(prompt, &self.manner(prompt)));
         let ttl = prompt.options.cache_ttl;
         Box::pin(async move { question.ask(|| Assembling::new(&self.name, ttl), on).await })
     }
@@ -112,7 +111,7 @@ impl Model for Anthropic {
         struct Count {
             input_tokens: u64,
         }
-        let question = self.question(COUNT, request::count_body(prompt, &self.manner(prompt)));
+        let question = self.question(COUNT, prompt, request::count_body(prompt, &self.manner(prompt)));
         Box::pin(async move {
             let Some(text) = question.ask_plainly().await? else { return Ok(None) };
             let count = serde_json::from_str::<Count>(&text).map_err(|_| {

@@ -44,8 +44,18 @@ pub struct Entry {
     pub thinking: Vec<String>,
     /// Whether it takes `system` messages in the middle.
     pub system_messages: bool,
+    /// Betas that every request to it names.
+    pub betas: Vec<String>,
     /// What it can do that not all can.
     pub abilities: Vec<Able>,
+}
+
+/// What is known about a model when it is connected.
+pub(crate) struct Known {
+    pub(crate) name: String,
+    pub(crate) window: ContextWindow,
+    pub(crate) entry: Entry,
+    pub(crate) near: Vec<String>,
 }
 
 /// Dollars per million tokens.

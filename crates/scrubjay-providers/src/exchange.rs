@@ -3,7 +3,7 @@
 use crate::refusal::{Again, Asked, Fault, Said, looks_like_html, refusal};
 use crate::retry::{Patience, Teller};
 use crate::stream::{Events, StreamError};
-use crate::wire::Wire;
+use crate::wire::{SHORT_BYTES, Wire};
 use reqwest::Response;
 use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use scrubjay::message::{Block, Usage};
@@ -99,7 +99,7 @@ impl Question<'_> {
             return Ok(None);
         }
         let headers = response.headers().clone();
-        let text = self.wire.text(response).await?;
+        let text = self.wire.text(response, SHORT_BYTES).await?;
         if !status.is_success() {
             return Err(refusal(status, &headers, &self.wire.without_key(&text), &self.asked()));
         }
@@ -110,7 +110,7 @@ impl Question<'_> {
         let response = self.wire.post(self.path, self.body.clone()).await?;
         let (status, headers) = (response.status(), response.headers().clone());
         if !status.is_success() {
-            let said = self.wire.text(response).await.unwrap_or_default();
+            let said = self.wire.text(response, SHORT_BYTES).await.unwrap_or_default();
             return Err(refusal(status, &headers, &self.wire.without_key(&said), &self.asked()));
         }
         let kind = header(&headers, CONTENT_TYPE.as_str()).unwrap_or_default().to_ascii_lowercase();
@@ -119,20 +119,19 @@ impl Question<'_> {
         } else if kind.contains("json") {
             self.in_one_piece(response, assembly, teller).await?
         } else {
-            self.streamed(response, assembly, teller).await?
+            self.listen(Events::of(response, &self.wire.limits), assembly, teller).await?
         };
         reply.request_id =
             header(&headers, "request-id").or_else(|| header(&headers, "x-request-id")).or(reply.request_id);
         Ok(reply)
     }
 
-    async fn streamed<A: Assembly>(
+    async fn listen<A: Assembly>(
         &self,
-        response: Response,
+        mut events: Events,
         mut assembly: A,
         teller: &mut Teller<'_>,
     ) -> Result<Reply, Fault> {
-        let mut events = Events::of(response, &self.wire.limits);
         loop {
             match events.next().await {
                 Some(Ok(event)) => match assembly.take(&event, teller) {
@@ -154,9 +153,13 @@ impl Question<'_> {
         mut assembly: A,
         teller: &mut Teller<'_>,
     ) -> Result<Reply, Fault> {
-        let body = self.wire.text(response).await?;
+        let body = self.wire.text(response, self.wire.limits.event_bytes).await?;
         if looks_like_html(&body) {
             return Err(self.not_a_reply("a web page"));
+        }
+        if ["data:", "event:", ":"].iter().any(|opening| body.trim_start().starts_with(opening)) {
+            // A stream under a wrong name.
+            return self.listen(Events::of_text(body, &self.wire.limits), assembly, teller).await;
         }
         match assembly.take_whole(&body, teller) {
             Ok(()) => whole(assembly),

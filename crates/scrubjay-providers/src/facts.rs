@@ -1,7 +1,7 @@
 //! What a service itself says about a model, where it says anything.
 
-use crate::anthropic::Known;
-use crate::wire::Wire;
+use crate::catalogue::Known;
+use crate::wire::{SHORT_BYTES, Wire};
 use serde::Deserialize;
 use serde_json::Value;
 use std::time::Duration;
@@ -90,7 +90,7 @@ async fn body(wire: &Wire, path: &str) -> Option<String> {
     if !response.status().is_success() {
         return None;
     }
-    wire.text(response).await.ok()
+    wire.text(response, SHORT_BYTES).await.ok()
 }
 
 #[cfg(test)]

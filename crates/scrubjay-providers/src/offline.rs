@@ -35,14 +35,19 @@ impl Offline {
 
     fn answer(&self, prompt: &Prompt) -> Vec<Block> {
         let turn = current_turn(&prompt.history);
-        let results: Vec<&ToolResult> = turn.iter().flat_map(|message| message.tool_results()).collect();
+        // Results that stand before the question belong to one that was interrupted.
+        let asked = turn.iter().rposition(|message| message.origin == Origin::Person).unwrap_or(0);
+        let results: Vec<&ToolResult> = turn[asked..].iter().flat_map(|message| message.tool_results()).collect();
         if !results.is_empty() {
             return vec![Block::text(self.found(&prompt.history, &results))];
         }
-        let question = turn.iter().rev().find(|message| message.origin == Origin::Person).map(|message| message.text());
-        let lookup = question.as_deref().and_then(|question| understood(question, &prompt.tools));
-        if let Some(Lookup { tool, input, why }) = lookup {
-            let call = ToolCallId::new(format!("offline_{}", calls_so_far(&prompt.history)));
+        let has_looked = turn[asked..].iter().any(|message| message.tool_uses().next().is_some());
+        let question = turn.get(asked).filter(|message| message.origin == Origin::Person && !has_looked);
+        if let Some(question) = question
+            && let Some(Lookup { tool, input, why }) = understood(&question.text(), &prompt.tools)
+        {
+            // A question is answered by one lookup, so its own name makes the call's name unique.
+            let call = ToolCallId::new(format!("offline_{}", question.id));
             return vec![Block::text(why), Block::tool_use(call, tool, input)];
         }
         vec![Block::text(self.recalled(turn))]
@@ -99,10 +104,6 @@ fn current_turn(history: &[Arc<Message>]) -> &[Arc<Message>] {
     &turn[before..]
 }
 
-fn calls_so_far(history: &[Arc<Message>]) -> usize {
-    history.iter().map(|message| message.tool_uses().count()).sum()
-}
-
 fn call_of<'a>(history: &'a [Arc<Message>], id: &ToolCallId) -> Option<&'a ToolUse> {
     history.iter().rev().flat_map(|message| message.tool_uses()).find(|call| call.id == *id)
 }
@@ -143,7 +144,7 @@ impl Model for Offline {
                     _ => {}
                 }
             }
-            Ok(Reply { blocks, usage: Usage::default(), stop, model: NAME.to_owned(), request_id: None })
+            Ok(Reply { blocks, usage: Usage::default(), stop, model: NAME.to_owned(), request_id: None, cleared: 0 })
         })
     }
 
@@ -156,6 +157,7 @@ impl Model for Offline {
 mod tests {
     use super::*;
     use crate::samples::{result, said};
+    use scrubjay::message::MessageId;
     use scrubjay::transcript::ToolSpec;
     use serde_json::json;
 
@@ -169,7 +171,7 @@ mod tests {
 
     fn from(origin: Origin, text: &str) -> Arc<Message> {
         let message = said(Role::User, vec![Block::text(text)]);
-        Arc::new(Message { origin, ..(*message).clone() })
+        Arc::new(Message { origin, id: MessageId::new(text), ..(*message).clone() })
     }
 
     async fn ask(history: &[Arc<Message>]) -> Reply {
@@ -218,6 +220,18 @@ mod tests {
         history.extend([said(Role::Assistant, answer.blocks), from(Origin::Person, "!ls")]);
         let next = said(Role::Assistant, ask(&history).await.blocks);
         assert_ne!(next.tool_uses().next().unwrap().id.as_str(), id, "every call has its own name");
+    }
+
+    #[tokio::test]
+    async fn an_interrupted_lookup_does_not_answer_the_next_question() {
+        let call = said(Role::Assistant, ask(&[from(Origin::Person, "find walrus")]).await.blocks);
+        let id = call.tool_uses().next().unwrap().id.to_string();
+        let late = said(Role::User, vec![result(&id, "walrus.md")]);
+        let reply = ask(&[from(Origin::Person, "find walrus"), call, late, from(Origin::Person, "!ls")]).await;
+        assert!(!reply.is_final() && !text(&reply).contains("walrus"));
+        let unanswered = said(Role::Assistant, reply.blocks);
+        let again = ask(&[from(Origin::Person, "!ls"), unanswered, from(Origin::Reminder, "go on")]).await;
+        assert!(again.is_final(), "one lookup per question, even when its result is lost");
     }
 
     #[tokio::test]

@@ -3,8 +3,7 @@
 mod reply;
 mod request;
 
-use crate::anthropic::Known;
-use crate::catalogue::Entry;
+use crate::catalogue::{Entry, Known};
 use crate::exchange::Question;
 use crate::wire::Wire;
 use reply::Assembling;
@@ -46,7 +45,9 @@ impl OpenAi {
     }
 
     fn manner(&self, prompt: &Prompt) -> Manner {
-        let wanted = prompt.options.max_output.unwrap_or(self.wire.limits.max_output);
+        // Some servers refuse a prompt that leaves no room for all of this, so what nobody asked for stays modest.
+        let modest = || self.wire.limits.max_output.min(self.window.size / 4);
+        let wanted = prompt.options.max_output.unwrap_or_else(modest);
         Manner {
             model: self.name.clone(),
             max_tokens: wanted.min(self.window.max_output).max(1),

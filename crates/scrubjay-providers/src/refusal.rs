@@ -107,11 +107,12 @@ impl Said {
             "spend_limit_reached",
             "credit_balance_too_low",
         ];
-        const WORDS: [&str; 7] = [
+        const WORDS: [&str; 8] = [
             "spend limit",
             "spending limit",
             "spend cap",
-            "billing",
+            "plan and billing",
+            "plans & billing",
             "credit balance",
             "exceeded your current quota",
             "usage limits. you will regain access",

@@ -278,7 +278,7 @@ impl Model for Scripted {
             }
             let calls = blocks.iter().any(|block| matches!(block.kind(), Kind::ToolUse(_)));
             let stop = stop.unwrap_or(if calls { StopReason::ToolUse } else { StopReason::EndTurn });
-            Ok(Reply { blocks, usage, stop, model: self.name.clone(), request_id: None })
+            Ok(Reply { blocks, usage, stop, model: self.name.clone(), request_id: None, cleared: 0 })
         })
     }
 

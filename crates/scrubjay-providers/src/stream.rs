@@ -42,11 +42,13 @@ impl Events {
         Self::from_bytes(bytes, limits)
     }
 
+    /// Read events that have come already.
+    pub(crate) fn of_text(text: String, limits: &Limits) -> Self {
+        Self::from_bytes(stream::iter([Ok(Cursor::new(text.into_bytes()))]), limits)
+    }
+
     /// Listen to any bytes.
-    pub(crate) fn from_bytes(
-        bytes: impl Stream<Item = Result<Chunk, StreamError>> + Send + 'static,
-        limits: &Limits,
-    ) -> Self {
+    fn from_bytes(bytes: impl Stream<Item = Result<Chunk, StreamError>> + Send + 'static, limits: &Limits) -> Self {
         let since_event = Arc::new(AtomicU64::new(0));
         let watched = watched(bytes, Arc::clone(&since_event), limits);
         Self { events: Box::pin(SseByteStream::new(Box::pin(watched))), since_event }

@@ -10,7 +10,11 @@ use secrecy::{ExposeSecret, SecretString};
 use std::error::Error as _;
 use std::time::Duration;
 
+/// No refusal, count or list of models is longer; parsing a longer one could cost a hundred times its size.
+pub(crate) const SHORT_BYTES: u64 = 1 << 20;
+
 /// The road to one API.
+#[derive(Clone)]
 pub(crate) struct Wire {
     client: Client,
     address: Address,
@@ -128,8 +132,8 @@ impl Wire {
         clip(&self.without_key(text))
     }
 
-    /// The whole of a small answer, as text; a longer one than an event may be is refused.
-    pub(crate) async fn text(&self, response: Response) -> Result<String, Fault> {
+    /// The whole of an answer as text; one that is longer than it may be is refused.
+    pub(crate) async fn text(&self, response: Response, most: u64) -> Result<String, Fault> {
         let status = response.status();
         let cut = |because: String| {
             Fault::transient(ModelError::Garbled(format!("the answer (HTTP {status}) broke off: {because}; try again")))
@@ -143,11 +147,9 @@ impl Wire {
                 Ok(None) => return Ok(String::from_utf8_lossy(&bytes).into_owned()),
                 Err(error) => return Err(cut(self.clean(&causes(&error.without_url())))),
             }
-            if bytes.len() as u64 > self.limits.event_bytes {
-                return Err(Fault::last(ModelError::Garbled(format!(
-                    "the answer is longer than {} bytes and was not read; raise limits.event_bytes if it is meant to be",
-                    self.limits.event_bytes
-                ))));
+            if bytes.len() as u64 > most {
+                let said = format!("the answer is longer than {most} bytes and was not read; check the base URL");
+                return Err(Fault::last(ModelError::Garbled(said)));
             }
         }
     }

@@ -2,7 +2,8 @@
 //!
 //! `cargo run -p scrubjay-testkit --example simulator -- [--port N] [--script FILE] [--key KEY]`
 //!
-//! Without a script it says back what it was told. The address is the first line of standard output.
+//! Without a script it says back what it was told. The address is the first line of standard output. What was asked can
+//! be read at `/_simulator/requests`; `/_simulator/clock` lets time pass, `/_simulator/script` takes a new script.
 
 use scrubjay_testkit::simulator::{Script, Simulator};
 use std::error::Error;
@@ -12,7 +13,7 @@ const USAGE: &str = "usage: simulator [--port N] [--script FILE] [--key KEY]";
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let mut builder = Simulator::builder().script(Script::echo());
+    let mut builder = Simulator::builder().script(Script::echo()).with_control();
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().ok_or_else(|| format!("{argument} needs a value; {USAGE}"));

@@ -6,9 +6,11 @@ use jiff::tz::TimeZone;
 use scrubjay::desk::{Consent, Desk, Person};
 use scrubjay::event::{Event, Events};
 use scrubjay::gate::Gate;
+use scrubjay::hooks::Hooks;
 use scrubjay::limits::Limits;
 use scrubjay::message::{Block, SessionId};
 use scrubjay::model::Model;
+use scrubjay::settings::{Settings, Sources};
 use scrubjay::tool::Tool;
 use scrubjay::transcript::{Began, Damage, FORMAT, Opening, Options, Transcript, TranscriptError};
 use scrubjay::{Answer, Error, Session};
@@ -26,10 +28,16 @@ pub struct Setting {
     pub gate: Gate,
     /// Who is asked.
     pub person: Person,
+    /// What requests ask for besides words.
+    pub options: Options,
+    /// Settings as on a command line: key and value.
+    pub switches: Vec<(String, String)>,
     /// Every number.
     pub limits: Limits,
     /// What time it is.
     pub clock: FixedClock,
+    /// The person's own commands at named moments.
+    pub hooks: Arc<Hooks>,
 }
 
 impl Setting {
@@ -40,14 +48,23 @@ impl Setting {
             tools: Vec::new(),
             gate: Gate::open(),
             person: Person::new(|_| Box::pin(async { Consent::Granted })),
+            options: Options::default(),
+            switches: Vec::new(),
             limits: Limits::default(),
             clock: FixedClock::default(),
+            hooks: Arc::default(),
         }
     }
 
     /// With these tools.
     pub fn tools(mut self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
         self.tools = tools.into_iter().collect();
+        self
+    }
+
+    /// With this setting, as on a command line.
+    pub fn switch(mut self, key: &str, value: &str) -> Self {
+        self.switches.push((key.to_owned(), value.to_owned()));
         self
     }
 
@@ -97,9 +114,14 @@ impl Story {
             tools: setting.tools.clone().into(),
             gate: setting.gate.clone(),
             person: setting.person.clone(),
+            hooks: setting.hooks.clone(),
             events: Events::to(move |event| heard.lock().unwrap_or_else(PoisonError::into_inner).push(event)),
             clock: Arc::new(setting.clock.clone()),
             zone: TimeZone::UTC,
+            settings: Arc::new(Settings::resolve(&Sources {
+                command_line: setting.switches.clone(),
+                ..Sources::default()
+            })),
             limits: Arc::new(setting.limits.clone()),
             dir: home.project(),
         };
@@ -108,7 +130,7 @@ impl Story {
             tools: setting.tools.iter().map(|tool| tool.spec().clone()).collect(),
             system: Arc::from("You are the agent of a story."),
             instructions: Vec::new(),
-            options: Options::default(),
+            options: setting.options.clone(),
         };
         let session = Session::new(transcript, desk, opening)?;
         Ok(Self { session, setting, home, damage, recorder, events })

@@ -66,15 +66,17 @@ impl<'a> Storyboard<'a> {
     /// Find, for each request of the conversation, the place in the record that it is the fold of.
     fn frames(&self) -> Result<Vec<Frame<'a>>, String> {
         let mut frames = Vec::new();
-        let mut records = self.transcript.records().iter();
+        let records = self.transcript.records();
+        let mut next = 0;
         let mut view = View::default();
         let mut breaks = Vec::new();
         for (at, prompt) in self.prompts.iter().filter(|prompt| !fork::is_fork(prompt)).enumerate() {
             while Prompt::of(&view) != *prompt {
-                let Some(record) = records.next() else {
+                let Some(record) = records.get(next) else {
                     return Err(format!("request {} is not what any part of the record folds to", at + 1));
                 };
-                view.apply(&record.entry, &self.limits);
+                next += 1;
+                view.follow(&records[..next], &self.limits);
                 breaks.extend(record.entry.breaks_cache());
             }
             frames.push(Frame { prompt, breaks: std::mem::take(&mut breaks) });

@@ -73,7 +73,7 @@ fn write(path: &Path, rounds: usize) -> Result<Transcript, Box<dyn std::error::E
 
 fn reply() -> Entry {
     let usage = Usage { input: 12, cache_read: 40_000, cache_write_5m: 900, output: 150, ..Usage::default() };
-    Entry::Replied(Call { source: "main".into(), model: "m".into(), usage, stop: StopReason::ToolUse })
+    Entry::Replied(Call { source: "main".into(), model: "m".into(), usage, stop: StopReason::ToolUse, cleared: 0 })
 }
 
 fn plain_parse(path: &Path) -> Option<Vec<Value>> {

@@ -3,8 +3,10 @@
 use crate::clock::Clock;
 use crate::event::Events;
 use crate::gate::Gate;
+use crate::hooks::Hooks;
 use crate::limits::Limits;
 use crate::model::{Model, Pending};
+use crate::settings::Settings;
 use crate::tool::{Effect, Tool};
 use jiff::tz::TimeZone;
 use serde_json::Value;
@@ -22,12 +24,16 @@ pub struct Desk {
     pub gate: Gate,
     /// Who is asked when the gate is unsure.
     pub person: Person,
+    /// The person's own commands at named moments.
+    pub hooks: Arc<Hooks>,
     /// Who watches.
     pub events: Events,
     /// What time it is.
     pub clock: Arc<dyn Clock>,
     /// Where the person is, for dates.
     pub zone: TimeZone,
+    /// Every switch, as it was when the session began.
+    pub settings: Arc<Settings>,
     /// Every number.
     pub limits: Arc<Limits>,
     /// The working directory.

@@ -460,6 +460,7 @@ mod tests {
             ("paths:\n  - \"**/*.rs\"\n  - *.md", "paths", list(&["**/*.rs", "*.md"]), Lenient),
             ("paths:\n  - a #1 b", "paths", list(&["a #1 b"]), Lenient),
             ("\"name\": x", "name", text("x"), Strict),
+            ("name\u{a0}: x", "name", text("x"), Lenient),
             ("name: x\r\ntype: user\r", "type", text("user"), Strict),
             ("name: \u{1f426} 名前", "name", text("\u{1f426} 名前"), Strict),
         ] {
@@ -508,6 +509,8 @@ mod tests {
         );
         let twice = read("---\nname: a\nname: b\n---\n");
         assert_eq!(render(&twice), "---\nname: a\nname: \"b\"\n---\n", "nothing is dropped");
+        let odd = "---\n&k owner: \"v\nname: x\"\n---\n";
+        assert_ne!(read(odd).get("name"), Some("v name: x"), "one key's value is not another's");
         let nested = read("---\nname:\n  first: a\n---\n");
         assert_eq!(render(&nested), "---\nname:\n  first: a\n---\n", "a shape we do not know is left alone");
     }

@@ -18,19 +18,33 @@ pub enum Verdict {
 
 /// A decision over effects. Cheap to clone.
 #[derive(Clone)]
-pub struct Gate(Arc<Decision>);
+pub struct Gate {
+    name: Arc<str>,
+    decide: Arc<Decision>,
+}
 
 type Decision = dyn Fn(&str, &Effect) -> Verdict + Send + Sync;
 
 impl Gate {
     /// A gate of one's own: tool name and effect in, verdict out.
     pub fn new(decide: impl Fn(&str, &Effect) -> Verdict + Send + Sync + 'static) -> Self {
-        Self(Arc::new(decide))
+        Self { name: Arc::from("custom"), decide: Arc::new(decide) }
+    }
+
+    /// The same gate under a name that hooks are told.
+    pub fn named(mut self, name: &str) -> Self {
+        self.name = Arc::from(name);
+        self
+    }
+
+    /// What the gate is called.
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// May this tool do this?
     pub fn decide(&self, tool: &str, effect: &Effect) -> Verdict {
-        (self.0)(tool, effect)
+        (self.decide)(tool, effect)
     }
 
     /// Everything may happen.

@@ -108,6 +108,20 @@ limits! {
     event_bytes = 67_108_864 "bytes" in "request", 1_024..=1_073_741_824, "largest single stream event that is read";
     offline_quote_chars = 4_000 "characters" in "request", 100..=1_000_000, "of what was found that is quoted when no model is configured";
 
+    result_chars = 50_000 "characters" in "layer 1", 1_000..=100_000_000, "a larger tool result goes to disk and the model sees a preview";
+    shell_result_chars = 30_000 "characters" in "layer 1", 1_000..=100_000_000, "the same for commands, whose output is mostly looked at once";
+    search_result_chars = 20_000 "characters" in "layer 1", 1_000..=100_000_000, "the same for searches, which are cheap to narrow and repeat";
+    read_result_chars = 300_000 "characters" in "layer 1", 1_000..=100_000_000, "the same for file reads, which page by themselves and whose text later edits need";
+    round_chars = 200_000 "characters" in "layer 1", 1_000..=100_000_000, "all results of one round together; beyond it the largest go to disk";
+    preview_bytes = 2_000 "bytes" in "layer 1", 100..=1_000_000, "how much of a stored result the model sees, cut at a line";
+
+    clear_keep = 5 "results" in "layer 2", 1..=10_000, "the newest results are never cleared";
+    clear_least_tokens = 2_000 "tokens" in "layer 2", 0..=10_000_000, "less is not worth a change of what the model has seen";
+    clear_fixed_gap_minutes = 60 "minutes" in "layer 2", 1..=100_000, "the pause after which results are cleared when the setting asks for a fixed one";
+    edit_results_from = 20 "results" in "layer 2", 2..=100_000, "where the provider edits its cache: from so many results on the oldest are dropped";
+    server_clear_from = 180_000 "tokens" in "layer 2", 1_000..=100_000_000, "where the provider clears: from this size of the request on";
+    server_clear_least = 140_000 "tokens" in "layer 2", 1_000..=100_000_000, "where the provider clears: at least so much, because each clearing costs a rewrite";
+
     record_inline_bytes = 65_536 "bytes" in "transcript", 1_024..=67_108_864, "larger records go to a blob file so that lines stay short";
     record_line_bytes = 33_554_432 "bytes" in "transcript", 65_536..=1_073_741_824, "a longer line is damage, not a record";
 
@@ -126,12 +140,14 @@ limits! {
     fetch_timeout_ms = 30_000 "milliseconds" in "tools", 100..=600_000, "a page that has not come by then is given up";
     skill_bytes = 65_536 "bytes" in "tools", 1_024..=16_777_216, "largest skill text that is loaded";
     read_file_bytes = 67_108_864 "bytes" in "tools", 65_536..=1_073_741_824, "read of one file at most; what lies behind is neither shown nor editable";
-    shell_linger_ms = 500 "milliseconds" in "tools", 0..=60_000, "a finished command's output is awaited this long when a child keeps it open";
+    shell_linger_ms = 500 "milliseconds" in "tools", 10..=60_000, "a finished command's output is awaited this long when a child keeps it open";
 
     hook_timeout_ms = 60_000 "milliseconds" in "hooks", 100..=3_600_000, "a hook that did not say otherwise is stopped then";
     hook_output_bytes = 1_048_576 "bytes" in "hooks", 1_024..=67_108_864, "read of a hook's answer";
     hook_context_chars = 10_000 "characters" in "hooks", 100..=1_000_000, "of one hook's text that reaches the model";
     hook_grace_ms = 500 "milliseconds" in "hooks", 0..=60_000, "a background child that keeps a finished hook's output open is waited for this long";
+
+    stop_hook_objections = 8 "times" in "hooks", 0..=1_000, "how often Stop hooks may make the model go on with one question";
 
     front_matter_bytes = 8_192 "bytes" in "files", 256..=1_048_576, "a header longer than this is not a header";
     slug_chars = 200 "characters" in "files", 16..=200, "readable part of a project's folder name";

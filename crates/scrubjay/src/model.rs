@@ -88,6 +88,8 @@ pub struct Reply {
     pub model: String,
     /// The provider's name for this request, for support.
     pub request_id: Option<String>,
+    /// Tokens the provider cleared on its side before it read the request.
+    pub cleared: u64,
 }
 
 impl Reply {

@@ -25,22 +25,27 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// Every mode, by the name it has in settings and on the command line.
-    pub const NAMES: [(&'static str, Mode); 5] = [
-        ("ask", Mode::Ask),
-        ("accept-edits", Mode::AcceptEdits),
-        ("read-only", Mode::ReadOnly),
-        ("allow-all", Mode::AllowAll),
-        ("plan", Mode::Plan),
-    ];
+    /// Every mode.
+    pub const ALL: [Mode; 5] = [Mode::Ask, Mode::AcceptEdits, Mode::ReadOnly, Mode::AllowAll, Mode::Plan];
+
+    /// Its name in settings and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Mode::Ask => "ask",
+            Mode::AcceptEdits => "accept-edits",
+            Mode::ReadOnly => "read-only",
+            Mode::AllowAll => "allow-all",
+            Mode::Plan => "plan",
+        }
+    }
 }
 
 impl FromStr for Mode {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
-        Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, mode)| *mode).ok_or_else(|| {
-            let names = Self::NAMES.map(|(name, _)| name).join(", ");
+        Self::ALL.into_iter().find(|mode| mode.name() == name).ok_or_else(|| {
+            let names = Self::ALL.map(Self::name).join(", ");
             format!("there is no permission mode `{name}`; use one of {names}")
         })
     }
@@ -94,7 +99,8 @@ pub struct Permissions {
 impl Permissions {
     /// The gate that decides so.
     pub fn gate(self) -> Gate {
-        Gate::new(move |tool, effect| self.decide(tool, effect))
+        let name = self.mode.name();
+        Gate::new(move |tool, effect| self.decide(tool, effect)).named(name)
     }
 
     /// May this tool do this?
@@ -110,7 +116,7 @@ impl Permissions {
             }
             Effect::Runs { command, reads_only: true } if self.reads_here(command) => Verdict::Allow,
             Effect::Runs { reads_only: false, .. } | Effect::Writes(_) if self.only_reads() => self.not_now(),
-            Effect::Writes(path) if self.mode == Mode::AcceptEdits && self.is_here(path) => Verdict::Allow,
+            Effect::Writes(path) if self.mode == Mode::AcceptEdits && self.is_home(path) => Verdict::Allow,
             Effect::Writes(_) | Effect::Runs { .. } | Effect::Reaches(_) => {
                 self.free_if(self.rule_allows(tool, effect))
             }
@@ -132,8 +138,14 @@ impl Permissions {
         })
     }
 
+    /// Below the working directory.
+    fn is_home(&self, path: &Path) -> bool {
+        is_below(path, &self.dir)
+    }
+
+    /// Where reading is free.
     fn is_here(&self, path: &Path) -> bool {
-        std::iter::once(&self.dir).chain(&self.extra).any(|root| !root.as_os_str().is_empty() && path.starts_with(root))
+        self.is_home(path) || self.extra.iter().any(|root| is_below(path, root))
     }
 
     /// Files that decide what runs or what is allowed later. Names are compared without case, because some file
@@ -212,6 +224,11 @@ fn change_directory(words: &[String], places: &mut Vec<PathBuf>) -> bool {
 /// Each `cd` may or may not have happened, so places double; nobody writes that many.
 const MOST_PLACES: usize = 64;
 
+/// Everything lies below no directory: a session without one is not at home anywhere.
+fn is_below(path: &Path, root: &Path) -> bool {
+    !root.as_os_str().is_empty() && path.starts_with(root)
+}
+
 /// Configuration of shells and of scrubjay: writing it is running it later.
 const STEERING: [&str; 14] = [
     ".scrubjay.toml",
@@ -274,13 +291,15 @@ fn is_host(pattern: &str, host: &str) -> bool {
 
 /// The same gate where nobody can be asked: what would be asked is refused, with how to allow it.
 pub fn without_a_person(gate: Gate) -> Gate {
-    Gate::new(move |tool, effect| match gate.decide(tool, effect) {
+    let name = gate.name().to_owned();
+    let deaf = Gate::new(move |tool, effect| match gate.decide(tool, effect) {
         Verdict::Ask => Verdict::Deny(format!(
             "nobody can be asked here, so this was not done; `--allow {tool}` or another `--permission-mode` allows it from the start, \
              except for files that steer scrubjay, git or the shell, which a person has to change"
         )),
         verdict => verdict,
-    })
+    });
+    deaf.named(&name)
 }
 
 #[cfg(test)]
@@ -311,7 +330,7 @@ mod tests {
         Effect::Writes(path.into())
     }
 
-    /// The verdict as a letter, in the order of `Mode::NAMES`.
+    /// The verdict as a letter, in the order of `Mode::ALL`.
     fn letters(tool: &str, effect: &Effect, rules: &[&str]) -> String {
         let letter = |mode| match permissions(mode, rules).decide(tool, effect) {
             Verdict::Allow => 'y',
@@ -337,6 +356,7 @@ mod tests {
             ("Read", Effect::Reads(vec!["/work/a".into(), "/etc/b".into()]), "???y?"),
             ("Write", writes("/work/a"), "?ynyn"),
             ("Write", writes("/elsewhere/a"), "??nyn"),
+            ("Write", writes("/extra/a"), "??nyn"),
             ("Bash", runs("ls src"), "yyyyy"),
             ("Bash", runs("cargo test"), "??nyn"),
             ("Bash", runs("cat /etc/passwd"), "???y?"),
@@ -469,8 +489,8 @@ mod tests {
 
     #[test]
     fn modes_have_names() {
-        for (name, mode) in Mode::NAMES {
-            assert_eq!(name.parse(), Ok(mode));
+        for mode in Mode::ALL {
+            assert_eq!(mode.name().parse(), Ok(mode));
         }
         assert!("yolo".parse::<Mode>().unwrap_err().contains("accept-edits"));
         assert_eq!((Mode::default(), Plan, ReadOnly, AllowAll, AcceptEdits).0, Ask);

@@ -45,6 +45,12 @@ pub fn ran_by_person(command: &str, output: &str) -> String {
     fill(include_str!("../prompts/ran-by-person.md"), &[("command", command), ("output", output)])
 }
 
+/// What the model sees of a tool result that was stored.
+pub fn stored_result(size: &str, path: &str, how: &str, preview: &str) -> String {
+    let values = [("size", size), ("path", path), ("how", how), ("preview", preview)];
+    fill(include_str!("../prompts/stored-result.md"), &values)
+}
+
 /// What a fork is told.
 pub fn errand(name: &str, directive: &str) -> String {
     fill(include_str!("../prompts/errand.md"), &[("name", name), ("directive", directive)])

@@ -50,8 +50,21 @@ pub struct Bench<'a> {
     pub limits: &'a Limits,
     /// This call's name.
     pub call: &'a ToolCallId,
+    /// What was permitted: a file tool uses this path and does not look it up again, because a link may have been swapped.
+    pub approved: &'a Effect,
     /// Set when the person interrupts.
     pub cancel: &'a CancellationToken,
+}
+
+impl Bench<'_> {
+    /// The one path that was permitted, if it was one.
+    pub fn approved_path(&self) -> Option<&Path> {
+        match self.approved {
+            Effect::Writes(path) => Some(path),
+            Effect::Reads(paths) if paths.len() == 1 => paths.first().map(PathBuf::as_path),
+            _ => None,
+        }
+    }
 }
 
 /// What a tool call brings back.

@@ -1,6 +1,6 @@
 //! While the model answers: show what happens, ask what must be asked, and listen for Ctrl-C.
 
-use super::{Chat, Next};
+use super::{Change, Chat, Next};
 use crate::failure::Failure;
 use crate::happening::Happening;
 use crate::paper::{Tone, unwritten};
@@ -33,13 +33,14 @@ impl Chat {
             Ok((session, answer)) => {
                 self.conclude(&session, answer)?;
                 self.session = Some(session);
+                self.follow_mode()?;
                 Ok(next)
             }
             Err(error) => {
                 tracing::error!(%error, "the session broke");
                 self.complain(&Failure::failed("the session broke inside; it is opened again from what was saved"))?;
                 let place = Shelf::of(&self.seat.workplace).find(&id)?;
-                self.begin(Beginning::GoOn(place))?;
+                self.begin(Beginning::GoOn(place), Change::Resume).await?;
                 Ok(next)
             }
         }

@@ -2,7 +2,7 @@
 
 use super::keyboard::{Purpose, Typed};
 use super::slash::{Slash, help};
-use super::{Chat, Next};
+use super::{Change, Chat, Next};
 use crate::failure::Failure;
 use crate::paper::Tone;
 use crate::report::{Bill, Filling, ago};
@@ -22,7 +22,7 @@ impl Chat {
         let done = match slash {
             Slash::Quit => return Ok(Next::Leave),
             Slash::Help => self.say(&help()),
-            Slash::Clear => self.clear(),
+            Slash::Clear => self.clear().await,
             Slash::Cost => self.cost(),
             Slash::Context => self.context(),
             Slash::Resume(id) => self.resume(id).await,
@@ -37,9 +37,9 @@ impl Chat {
         }
     }
 
-    fn clear(&mut self) -> Result<(), Failure> {
+    async fn clear(&mut self) -> Result<(), Failure> {
         self.ran.clear();
-        self.begin(Beginning::New)?;
+        self.begin(Beginning::New, Change::Clear).await?;
         self.aside("a new session; the old one can be resumed")
     }
 
@@ -67,7 +67,7 @@ impl Chat {
         if here {
             return self.aside("this is that session");
         }
-        self.begin(Beginning::GoOn(place))?;
+        self.begin(Beginning::GoOn(place), Change::Resume).await?;
         self.banner()
     }
 
@@ -118,9 +118,11 @@ impl Chat {
     fn plan(&mut self) -> Result<(), Failure> {
         if self.seat.permit.mode() == Mode::Plan {
             self.seat.permit.end_plan();
-            return self.aside(&format!("planning is over; permission: {}", self.seat.permit.mode_name()));
+            self.follow_mode()?;
+            return self.aside(&format!("planning is over; permission: {}", self.seat.permit.mode().name()));
         }
         self.seat.permit.begin_plan();
+        self.follow_mode()?;
         self.aside("planning: nothing is changed until you approve a plan; /plan again to switch it off")
     }
 
@@ -158,8 +160,11 @@ impl Chat {
         let Some(bash) = desk.tools.iter().find(|tool| tool.spec().name == "Bash") else { return String::new() };
         let (call, cancel) = (ToolCallId::new("person"), CancellationToken::new());
         let seen = session.transcript().view().files.clone();
-        let bench = Bench { dir: &desk.dir, seen: &seen, limits: &desk.limits, call: &call, cancel: &cancel };
         let input = json!({ "command": command });
+        // The person typed it, so nobody has to be asked.
+        let approved = bash.effect(&input, &desk.dir);
+        let (dir, limits) = (&desk.dir, &desk.limits);
+        let bench = Bench { dir, seen: &seen, limits, call: &call, approved: &approved, cancel: &cancel };
         let running = bash.call(&input, &bench);
         tokio::pin!(running);
         let outcome = loop {

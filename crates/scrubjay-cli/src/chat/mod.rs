@@ -33,6 +33,17 @@ enum Next {
     Leave,
 }
 
+/// Why another conversation begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Change {
+    /// The chat begins.
+    Start,
+    /// The person wants a fresh one.
+    Clear,
+    /// The person goes on with another one.
+    Resume,
+}
+
 /// A chat that is going on.
 struct Chat {
     seat: Seat,
@@ -76,10 +87,10 @@ pub(crate) async fn run(arguments: &Arguments, seat: Seat, paper: &Paper) -> Res
     };
     let beginning = chat.choose_beginning(arguments).await?;
     let Some(beginning) = beginning else { return Ok(()) };
-    chat.begin(beginning)?;
+    chat.begin(beginning, Change::Start).await?;
     chat.banner()?;
     let left = chat.talk().await;
-    chat.put_away();
+    chat.put_away("prompt_input_exit").await;
     left
 }
 
@@ -94,23 +105,37 @@ impl Chat {
     }
 
     /// Open a conversation and put the one that was open away.
-    fn begin(&mut self, beginning: Beginning) -> Result<(), Failure> {
+    async fn begin(&mut self, beginning: Beginning, change: Change) -> Result<(), Failure> {
+        let source = if change == Change::Clear { "clear" } else { beginning.source() };
         let (transcript, notices) = self.seat.transcript(beginning)?;
-        let session = self.seat.session(transcript, self.person.clone(), self.events.clone())?;
-        self.put_away();
+        let mut session = self.seat.session(transcript, self.person.clone(), self.events.clone())?;
+        self.put_away(if change == Change::Clear { "clear" } else { "resume" }).await;
         for notice in notices {
             self.screen.aside(Tone::Warning, &notice).map_err(unwritten)?;
         }
+        session.started(source).await?;
         self.standing = Standing::default();
         self.session = Some(session);
         Ok(())
     }
 
-    /// A session in which nothing was asked leaves nothing behind.
-    fn put_away(&mut self) {
-        if let Some(session) = self.session.take() {
-            Shelf::of(&self.seat.workplace).discard_if_empty(session.into_transcript());
+    /// End a session. One in which nothing was asked leaves nothing behind.
+    async fn put_away(&mut self, reason: &str) {
+        let Some(mut session) = self.session.take() else { return };
+        if let Err(error) = session.ended(reason).await {
+            tracing::warn!(%error, "the session did not end well");
         }
+        Shelf::of(&self.seat.workplace).discard_if_empty(session.into_transcript());
+    }
+
+    /// A session is told when the mode of permission has changed.
+    fn follow_mode(&mut self) -> Result<(), Failure> {
+        let Some(session) = &mut self.session else { return Ok(()) };
+        if session.desk().gate.name() == self.seat.permit.mode().name() {
+            return Ok(());
+        }
+        let opening = self.seat.opening(session.transcript().view());
+        Ok(session.reopen(self.seat.desk(self.person.clone(), self.events.clone()), opening)?)
     }
 
     fn banner(&mut self) -> Result<(), Failure> {
@@ -129,7 +154,7 @@ impl Chat {
                  OPENAI_API_KEY, or start with --model ollama/NAME.",
             )?;
         }
-        let mode = self.seat.permit.mode_name();
+        let mode = self.seat.permit.mode().name();
         match session {
             Some((id, questions)) if questions > 0 => self.aside(&format!(
                 "session {id}, {} so far · permission: {mode} · /help",

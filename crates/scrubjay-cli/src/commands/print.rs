@@ -23,14 +23,16 @@ pub(crate) async fn run(arguments: &Arguments, seat: Seat, paper: &Paper) -> Res
     let question = question(arguments, seat.workplace.limits.piped_prompt_bytes)?;
     let printer = Printer { format: arguments.output_format, paper: *paper };
     let Wire { events, person, mut happenings } = unattended_wire(|request| seat_words(&request.tool));
-    let (transcript, notices) = seat.transcript(seat.beginning(&arguments.session)?)?;
+    let beginning = seat.beginning(&arguments.session)?;
+    let source = beginning.source();
+    let (transcript, notices) = seat.transcript(beginning)?;
     notices.iter().for_each(|notice| paper.warn(notice));
     let session = seat.session(transcript, person, events)?;
     printer.begin(&session)?;
 
     let interrupt = session.interrupt();
     let [mut ctrl_c, mut ended] = [SignalKind::interrupt(), SignalKind::terminate()].map(signal);
-    let mut work = tokio::spawn(ask(session, question));
+    let mut work = tokio::spawn(ask(session, source, question));
     let mut stopped = None;
     let done = loop {
         tokio::select! {
@@ -47,9 +49,17 @@ pub(crate) async fn run(arguments: &Arguments, seat: Seat, paper: &Paper) -> Res
     printer.end(&seat, &session, answer, stopped)
 }
 
-async fn ask(mut session: Session, question: String) -> (Session, Result<Answer, Error>) {
-    let answer = session.ask(vec![Block::text(question)]).await;
+async fn ask(mut session: Session, source: &str, question: String) -> (Session, Result<Answer, Error>) {
+    let answer = whole(&mut session, source, question).await;
+    if let Err(error) = session.ended("other").await {
+        tracing::warn!(%error, "the session did not end well");
+    }
     (session, answer)
+}
+
+async fn whole(session: &mut Session, source: &str, question: String) -> Result<Answer, Error> {
+    session.started(source).await?;
+    session.ask(vec![Block::text(question)]).await
 }
 
 /// A signal that cannot be listened for never comes.

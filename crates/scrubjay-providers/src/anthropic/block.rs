@@ -44,18 +44,25 @@ impl OpenBlock {
         for (name, value) in delta.iter().filter(|(name, _)| *name != "type") {
             let text = serde_json::from_str::<String>(value.get()).ok();
             match (kind.as_str(), name, text) {
-                ("input_json_delta", "partial_json", Some(text)) => self.input.get_or_insert_default().push_str(&text),
+                ("input_json_delta", "partial_json", Some(text)) => {
+                    // Prose and reasoning have no input that could make them unreadable.
+                    if !matches!(self.kind.as_str(), "text" | "thinking") {
+                        self.input.get_or_insert_default().push_str(&text);
+                    }
+                }
                 ("citations_delta", "citation", _) => self.list("citations", value),
                 ("signature_delta", "signature", Some(text)) => self.replace("signature", text),
-                ("text_delta", "text", Some(text)) => {
+                (_, name, Some(text)) => {
                     self.grow(name, &text);
-                    show(Some(text), Delta::Text, teller);
+                    // Only what will be kept as prose or reasoning is shown as such.
+                    match (self.kind.as_str(), name) {
+                        ("text", "text") => show(Some(text), Delta::Text, teller),
+                        ("thinking", "thinking") => show(Some(text), Delta::Thinking, teller),
+                        _ => {}
+                    }
                 }
-                ("thinking_delta", "thinking", Some(text)) => {
-                    self.grow(name, &text);
-                    show(Some(text), Delta::Thinking, teller);
-                }
-                (_, name, Some(text)) => self.grow(name, &text),
+                // Words that were said are not taken back by something that is none.
+                (_, name, None) if self.fields.text(name).is_some() => {}
                 (_, name, None) => self.fields.set(name, value.to_owned()),
             }
         }

@@ -24,6 +24,7 @@ pub(crate) struct Assembling {
     stop: Option<String>,
     slots: Vec<Slot>,
     bad_input: Option<String>,
+    cleared: u64,
     is_over: bool,
 }
 
@@ -102,6 +103,21 @@ struct Event {
     delta: Option<Fields>,
     #[serde(default)]
     usage: Option<Counted>,
+    #[serde(default)]
+    context_management: Option<Managed>,
+}
+
+/// What the service cleared on its side before it read the request.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Managed {
+    applied_edits: Vec<Applied>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Applied {
+    cleared_input_tokens: u64,
 }
 
 #[derive(Deserialize)]
@@ -138,6 +154,7 @@ impl Assembling {
             stop: None,
             slots: vec![],
             bad_input: None,
+            cleared: 0,
             is_over: false,
         }
     }
@@ -170,12 +187,13 @@ impl Assembling {
 
     fn end(&mut self, index: u64) {
         let Some(slot) = self.slots.iter_mut().find(|slot| slot.index == index) else { return };
-        if let State::Open(open) = std::mem::replace(&mut slot.state, State::Done(None)) {
-            match open.end() {
-                Ok(block) => slot.state = State::Done(block),
-                Err(bad) => self.bad_input = Some(bad.tool),
-            }
-        }
+        slot.state = match std::mem::replace(&mut slot.state, State::Done(None)) {
+            State::Done(block) => State::Done(block),
+            State::Open(open) => State::Done(open.end().unwrap_or_else(|bad| {
+                self.bad_input = Some(bad.tool);
+                None
+            })),
+        };
     }
 
     fn dispatch(&mut self, kind: &str, event: Event, teller: &mut Teller<'_>) -> Result<Progress, Trouble> {
@@ -188,8 +206,10 @@ impl Assembling {
                 self.add(index, &delta, teller)?;
             }
             ("content_block_stop", Event { index: Some(index), .. }) => self.end(index),
-            ("message_delta", Event { delta, usage, .. }) => {
+            ("message_delta", Event { delta, usage, context_management, .. }) => {
                 self.counted.add(usage.unwrap_or_default());
+                let applied = context_management.unwrap_or_default().applied_edits;
+                self.cleared += applied.iter().map(|edit| edit.cleared_input_tokens).sum::<u64>();
                 self.stop = delta.and_then(|delta| delta.text("stop_reason")).or(self.stop.take());
             }
             ("message_stop", _) => {
@@ -254,10 +274,10 @@ impl Assembly for Assembling {
             let (partial, usage) = self.partial();
             return Err(Broken { partial, usage, because });
         }
-        let usage = self.counted.usage(self.ttl);
+        let (usage, cleared) = (self.counted.usage(self.ttl), self.cleared);
         let blocks = kept(self.slots);
         let stop = stop_reason(self.stop.as_deref(), &blocks);
-        Ok(Reply { blocks, usage, stop, model, request_id })
+        Ok(Reply { blocks, usage, stop, model, request_id, cleared })
     }
 
     fn partial(self) -> (Vec<Block>, Usage) {
@@ -305,6 +325,7 @@ fn kept(mut slots: Vec<Slot>) -> Vec<Block> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
     use scrubjay::model::Delta;
 
     fn event(data: &str) -> Sse {
@@ -445,6 +466,43 @@ mod tests {
         ran_out.push(r#"{"type":"message_delta","delta":{"stop_reason":"max_tokens"}}"#);
         let reply = read(&ran_out).0.finish().unwrap();
         assert_eq!((reply.blocks.len(), reply.stop), (0, StopReason::MaxTokens));
+    }
+
+    fn any_event() -> impl Strategy<Value = String> {
+        let kinds = [
+            "message_start",
+            "content_block_start",
+            "content_block_delta",
+            "content_block_stop",
+            "message_delta",
+            "odd",
+        ];
+        let parts = [
+            r#""content_block":{"type":"text","text":"a"}"#,
+            r#""content_block":{"type":"tool_use","id":"t","name":"n","input":{}}"#,
+            r#""content_block":{"type":7}"#,
+            r#""delta":{"type":"text_delta","text":"b"}"#,
+            r#""delta":{"type":"input_json_delta","partial_json":"{"}"#,
+            r#""delta":{"type":"citations_delta","citation":null}"#,
+            r#""delta":{"text":[1],"stop_reason":"tool_use"}"#,
+            r#""message":{"usage":{"input_tokens":3}}"#,
+            r#""usage":{"output_tokens":null}"#,
+        ];
+        (prop::sample::select(kinds.to_vec()), 0..3u64, prop::sample::select(parts.to_vec()))
+            .prop_map(|(kind, index, part)| format!(r#"{{"type":"{kind}","index":{index},{part}}}"#))
+    }
+
+    proptest! {
+        // safety: F-64
+        #[test]
+        fn any_order_of_events_is_survived(events in prop::collection::vec(any_event(), 0..24)) {
+            let events: Vec<&str> = events.iter().map(String::as_str).collect();
+            let (assembly, told, _) = read(&events);
+            prop_assert!(!assembly.is_whole());
+            let shown: usize = told.iter().filter(|delta| matches!(delta, Delta::Text(_))).count();
+            let kept: usize = assembly.partial().0.iter().filter_map(Block::as_text).map(str::len).sum();
+            prop_assert_eq!(kept, shown, "every word shown is kept");
+        }
     }
 
     #[test]

@@ -41,6 +41,10 @@ fn written(mut out: String, prompt: &Prompt, manner: &Manner) -> String {
         out.push_str(r#","thinking":"#);
         out.push_str(thinking);
     }
+    if let Some(management) = &prompt.options.context_management {
+        out.push_str(r#","context_management":"#);
+        out.push_str(&management.to_string());
+    }
     write_tools(&mut out, prompt, mark_at(Breakpoint::Tools));
     if !prompt.system.is_empty() {
         let block = Block::text(&*prompt.system);

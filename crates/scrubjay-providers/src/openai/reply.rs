@@ -85,8 +85,10 @@ struct Chunk {
 struct Choice {
     #[serde(default)]
     index: Option<u64>,
-    #[serde(default, alias = "message")]
+    #[serde(default)]
     delta: Option<Piece>,
+    #[serde(default)]
+    message: Option<Piece>,
     #[serde(default)]
     finish_reason: Option<String>,
 }
@@ -94,10 +96,10 @@ struct Choice {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Piece {
-    content: Option<String>,
-    #[serde(alias = "reasoning")]
-    reasoning_content: Option<String>,
-    refusal: Option<String>,
+    content: Option<Value>,
+    reasoning_content: Option<Value>,
+    reasoning: Option<Value>,
+    refusal: Option<Value>,
     tool_calls: Option<Vec<CallPiece>>,
 }
 
@@ -144,7 +146,7 @@ impl Assembling {
         for choice in chunk.choices.unwrap_or_default() {
             // Only one answer was asked for.
             if choice.index.unwrap_or(0) == 0 {
-                self.piece(choice.delta.unwrap_or_default(), teller)?;
+                self.piece(choice.delta.or(choice.message).unwrap_or_default(), teller)?;
                 self.finish = choice.finish_reason.or(self.finish.take());
             }
         }
@@ -152,10 +154,11 @@ impl Assembling {
     }
 
     fn piece(&mut self, piece: Piece, teller: &mut Teller<'_>) -> Result<(), Trouble> {
-        if let Some(thought) = piece.reasoning_content.filter(|text| !text.is_empty()) {
+        // Some servers say it under both names.
+        if let Some(thought) = words(piece.reasoning_content).or_else(|| words(piece.reasoning)) {
             teller.show(Delta::Thinking(thought));
         }
-        for text in [piece.content, piece.refusal].into_iter().flatten().filter(|text| !text.is_empty()) {
+        for text in [words(piece.content), words(piece.refusal)].into_iter().flatten() {
             self.text.push_str(&text);
             teller.show(Delta::Text(text));
         }
@@ -212,6 +215,16 @@ impl Assembling {
     fn prose(&self) -> Vec<Block> {
         if self.text.is_empty() { vec![] } else { vec![Block::text(self.text.clone())] }
     }
+}
+
+/// Words as a string, or as a list of parts that hold some.
+fn words(value: Option<Value>) -> Option<String> {
+    let text = match value? {
+        Value::String(text) => text,
+        Value::Array(parts) => parts.iter().filter_map(|part| part.get("text")?.as_str()).collect(),
+        _ => String::new(),
+    };
+    (!text.is_empty()).then_some(text)
 }
 
 impl Assembly for Assembling {
@@ -272,7 +285,7 @@ impl Assembly for Assembling {
             None | Some("stop" | "tool_calls" | "function_call") => StopReason::ToolUse,
             Some(other) => StopReason::Other(other.to_owned()),
         };
-        Ok(Reply { blocks, usage, stop, model: self.model, request_id: self.id })
+        Ok(Reply { blocks, usage, stop, model: self.model, request_id: self.id, cleared: 0 })
     }
 
     fn partial(self) -> (Vec<Block>, Usage) {
@@ -283,6 +296,7 @@ impl Assembly for Assembling {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn read(events: &[&str]) -> (Assembling, Vec<Delta>, Option<Trouble>) {
         let mut told = vec![];
@@ -337,8 +351,8 @@ mod tests {
     #[test]
     fn usage_is_taken_apart() {
         let (assembly, told, _) = read(&[
-            r#"{"id":"c1","model":"gpt","choices":[{"index":0,"delta":{"role":"assistant","content":"","reasoning_content":"hm"}}]}"#,
-            r#"{"choices":[{"index":0,"delta":{"content":"hi"}}]}"#,
+            r#"{"id":"c1","model":"gpt","choices":[{"index":0,"delta":{"role":"assistant","content":"","reasoning_content":"hm","reasoning":"hm"}}]}"#,
+            r#"{"choices":[{"index":0,"delta":{"content":[{"type":"text","text":"h"},{"type":"text","text":"i"}],"reasoning":{}}}]}"#,
             r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":null}"#,
             r#"{"choices":[],"usage":{"prompt_tokens":100,"completion_tokens":5,"prompt_tokens_details":{"cached_tokens":60,"cache_write_tokens":10}}}"#,
             "[DONE]",
@@ -372,6 +386,41 @@ mod tests {
             matches!(read(&[error]).2, Some(Trouble::Reported(said)) if said.message == "boom" && said.is_transient())
         );
         assert!(matches!(read(&["<p>"]).2, Some(Trouble::Malformed(_))));
+    }
+
+    fn any_event() -> impl Strategy<Value = String> {
+        let pieces = [
+            r#""content":"a""#,
+            r#""content":null,"reasoning":"hm""#,
+            r#""refusal":"b""#,
+            r#""tool_calls":[{"index":0,"id":"x","function":{"name":"f","arguments":"{"}}]"#,
+            r#""tool_calls":[{"function":{"arguments":"}"}}]"#,
+            r#""tool_calls":[{"id":"y"},{"index":9}]"#,
+            r#""tool_calls":null"#,
+        ];
+        let ends = ["null", r#""stop""#, r#""length""#, r#""odd""#];
+        (prop::sample::select(pieces.to_vec()), prop::sample::select(ends.to_vec()), 0..2u64).prop_map(
+            |(piece, end, index)| {
+                format!(r#"{{"choices":[{{"index":{index},"delta":{{{piece}}},"finish_reason":{end}}}]}}"#)
+            },
+        )
+    }
+
+    proptest! {
+        // safety: F-64
+        #[test]
+        fn any_order_of_chunks_is_survived(events in prop::collection::vec(any_event(), 0..16)) {
+            let events: Vec<&str> = events.iter().map(String::as_str).collect();
+            let (assembly, told, trouble) = read(&events);
+            prop_assert!(trouble.is_none());
+            let shown = told.iter().filter(|delta| matches!(delta, Delta::Text(_))).count();
+            let blocks = match assembly.finish() {
+                Ok(reply) => reply.blocks,
+                Err(broken) => broken.partial,
+            };
+            let kept: usize = blocks.iter().filter_map(Block::as_text).map(str::len).sum();
+            prop_assert_eq!(kept, shown, "every word shown is kept");
+        }
     }
 
     #[test]

@@ -24,12 +24,14 @@
 mod anthropic;
 mod chunks;
 mod clock;
+mod control;
 mod error;
 mod listener;
 mod models;
 mod openai;
 mod pacer;
 mod recorded;
+mod rendering;
 mod reply;
 mod script;
 mod script_file;
@@ -42,6 +44,7 @@ pub use clock::SimClock;
 pub use models::{KeptThinking, ModelRow, SystemMessages, ThinkingBinding, ThinkingModes, default_models};
 pub use pacer::Pacer;
 pub use recorded::{RecordedAnswer, RecordedRequest, Sent};
+pub use rendering::Divergence;
 pub use reply::{Cut, Piece, Reply, dropped, error, html_page, raw, text, thinking, tool_use, tool_use_as};
 pub use script::Script;
 
@@ -84,6 +87,7 @@ impl Simulator {
             key: None,
             cache_edits: Switch::Off,
             old_account: Switch::Off,
+            control: Switch::Off,
             betas: Vec::new(),
         };
         Builder { config, clock: SimClock::default(), script: Script::new(), port: 0 }
@@ -187,6 +191,13 @@ impl Builder {
     /// Be an account from before the prefix check: thinking is checked only when a request asks for it.
     pub fn old_account(mut self) -> Self {
         self.config.old_account = Switch::On;
+        self
+    }
+
+    /// Answer under `/_simulator/` too, for suites that are not written in Rust: `requests` lists what was recorded,
+    /// `clock` takes `{"advance_seconds": N}`, `script` takes a new script.
+    pub fn with_control(mut self) -> Self {
+        self.config.control = Switch::On;
         self
     }
 

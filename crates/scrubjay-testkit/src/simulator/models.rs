@@ -130,7 +130,7 @@ impl ModelRow {
                 "batch": has(false), "citations": has(false), "code_execution": has(false),
                 "context_management": {
                     "supported": true, "clear_thinking_20251015": has(true), "clear_tool_uses_20250919": has(true),
-                    "compact_20260112": has(false)
+                    "compact_20260112": has(true)
                 },
                 "compaction": { "supported": true, "summarize": has(true) },
                 "effort": { "supported": true, "low": has(true), "medium": has(true), "high": has(true),

@@ -12,7 +12,8 @@
 //! ```
 //!
 //! A condition under `when` may have `contains` (in the last user text), `model`, `path` and `tool` (a tool that is
-//! offered); all that are there must hold.
+//! offered); all that are there must hold, and with `times` only so often. A reply may also have `stop`,
+//! `output_tokens`, `cut_after_events` and `stream_error` (`{"after_events": 3, "type": "…", "message": "…"}`).
 
 use super::recorded::RecordedRequest;
 use super::reply::{Cut, Piece, Reply, dropped, error, raw, text};
@@ -20,6 +21,7 @@ use super::script::Script;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -37,6 +39,7 @@ struct WhenFile {
     model: Option<String>,
     path: Option<String>,
     tool: Option<String>,
+    times: Option<usize>,
     reply: ReplyFile,
 }
 
@@ -54,6 +57,16 @@ struct ReplyFile {
     output_tokens: Option<u64>,
     cut_after_bytes: Option<usize>,
     cut_after_events: Option<usize>,
+    stream_error: Option<StreamErrorFile>,
+}
+
+#[derive(Deserialize, Clone)]
+#[serde(deny_unknown_fields)]
+struct StreamErrorFile {
+    after_events: usize,
+    #[serde(rename = "type")]
+    kind: String,
+    message: String,
 }
 
 #[derive(Deserialize, Clone)]
@@ -90,12 +103,14 @@ impl Script {
         for reply in file.replies {
             script = script.answer(move |request| reply.reply_to(request));
         }
-        for WhenFile { contains, model, path, tool, reply } in file.when {
+        for WhenFile { contains, model, path, tool, times, reply } in file.when {
+            let left = AtomicUsize::new(times.unwrap_or(usize::MAX));
             let holds = move |request: &RecordedRequest| {
                 contains.as_ref().is_none_or(|words| request.last_user_text().contains(words))
                     && model.as_ref().is_none_or(|model| request.model() == model)
                     && path.as_ref().is_none_or(|path| &request.path == path)
                     && tool.as_ref().is_none_or(|tool| request.tool_names().contains(tool))
+                    && left.fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1)).is_ok()
             };
             script = script.when_with(holds, move |request| reply.reply_to(request));
         }
@@ -113,7 +128,10 @@ impl ReplyFile {
         reply.stop.clone_from(&self.stop);
         reply.output_tokens = self.output_tokens;
         reply.cut = self.cut_after_bytes.map(Cut::AfterBytes).or(self.cut_after_events.map(Cut::AfterEvents));
-        reply
+        match &self.stream_error {
+            Some(error) => reply.stream_error(error.after_events, &error.kind, &error.message),
+            None => reply,
+        }
     }
 
     fn words(&self, request: &RecordedRequest) -> Reply {
@@ -161,9 +179,10 @@ mod tests {
         let mut script = Script::from_json(
             r#"{"replies":[{"text":"one"},{"pieces":[{"thinking":"hm"},{"tool_use":{"name":"Read","input":{"a":1}}}]},
                 {"error":{"status":529,"type":"overloaded_error","message":"Overloaded"},"headers":{"retry-after":"1"}},{"dropped":true}],
-                "when":[{"contains":"summarise","reply":{"text":"short"}}],"otherwise":{"echo":true}}"#,
+                "when":[{"contains":"summarise","times":2,"reply":{"text":"short"}}],"otherwise":{"echo":true}}"#,
         )
         .unwrap();
+        assert_eq!(script.next(&asked("please summarise")), Some(text("short")));
         assert_eq!(script.next(&asked("please summarise")), Some(text("short")));
         assert_eq!(script.next(&asked("a")), Some(text("one")));
         let Some(Kind::Message(pieces)) = script.next(&asked("b")).map(|reply| reply.kind) else { panic!("a message") };
@@ -172,6 +191,7 @@ mod tests {
         assert_eq!(script.next(&asked("c")), Some(overloaded));
         assert_eq!(script.next(&asked("d")), Some(dropped()));
         assert_eq!(script.next(&asked("echoed")), Some(text("echoed")));
+        assert_eq!(script.next(&asked("summarise")), Some(text("summarise")), "only twice");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::recorded::{RecordedAnswer, RecordedRequest, Sent};
 use super::reply::{Kind, Reply};
 use super::script::Script;
 use super::wire::{self, Parcel};
-use super::{anthropic, openai};
+use super::{anthropic, control, openai};
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{ConnectInfo, Request, State};
 use axum::http::{Response, request};
@@ -29,6 +29,7 @@ pub(super) struct Config {
     pub(super) key: Option<String>,
     pub(super) cache_edits: Switch,
     pub(super) old_account: Switch,
+    pub(super) control: Switch,
     pub(super) betas: Vec<String>,
 }
 
@@ -142,6 +143,9 @@ pub(super) async fn answer(
 ) -> Response<Body> {
     let (parts, body) = request.into_parts();
     let body = to_bytes(body, BODY_LIMIT).await;
+    if let (Switch::On, Some(order)) = (shared.config.control, parts.uri.path().strip_prefix(control::PREFIX)) {
+        return control::obey(&shared, order, &body.unwrap_or_default());
+    }
     let request = shared.record(&parts, body.as_ref().unwrap_or(&Bytes::new()));
     let turn = match body {
         Ok(_) => route(&shared, &request),

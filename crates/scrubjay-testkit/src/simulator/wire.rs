@@ -119,8 +119,6 @@ impl Road {
         if self.left == Some(0) {
             // What was sent so far must leave the buffer before the line breaks.
             tokio::task::yield_now().await;
-            self.chunks = Vec::new().into_iter();
-            self.left = None;
             return Some((Err(io::ErrorKind::ConnectionReset.into()), self));
         }
         let Some(mut chunk) = self.chunks.next() else {

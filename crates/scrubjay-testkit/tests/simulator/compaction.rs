@@ -82,3 +82,42 @@ async fn every_misuse_has_its_code() {
     let bare = client.without("anthropic-beta");
     assert_eq!(bare.refused(&compact(&[user("x")])).await, "compaction: Extra inputs are not permitted");
 }
+
+// spec: H5
+#[tokio::test]
+async fn past_a_threshold_the_reply_begins_with_a_summary() {
+    let (simulator, client) = summarising().await;
+    let client = client.with("anthropic-beta", "compact-2026-01-12");
+    let with_edit = |messages: &[Value], more: Value| {
+        let mut body = ask(MODEL, messages);
+        let mut edit = json!({ "type": "compact_20260112", "trigger": { "type": "input_tokens", "value": 50_000 } });
+        edit.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        body["context_management"] = json!({ "edits": [edit] });
+        body
+    };
+    let long = user("w".repeat(200_000));
+    let small = client.say(&with_edit(&[user("short")], json!({}))).await;
+    assert_eq!(small["content"][0]["type"], "thinking");
+
+    let reply = client.say(&with_edit(std::slice::from_ref(&long), json!({}))).await;
+    let kinds: Vec<&str> =
+        reply["content"].as_array().unwrap().iter().filter_map(|block| block["type"].as_str()).collect();
+    assert_eq!(kinds, ["compaction", "thinking", "text"]);
+    assert_eq!(reply["context_management"]["applied_edits"], json!([]));
+    let iterations = &reply["usage"]["iterations"];
+    assert_eq!((&iterations[0]["type"], &iterations[0]["input_tokens"]), (&json!("compaction"), &json!(65_000)));
+    assert_eq!(iterations[1]["input_tokens"], reply["usage"]["input_tokens"]);
+    assert_eq!(reply["usage"]["input_tokens"], 8, "what is read after the summary is the summary");
+
+    let next = [long.clone(), assistant(reply["content"].clone()), user("on")];
+    let went_on = client.say(&with_edit(&next, json!({}))).await;
+    assert_eq!(went_on["usage"]["iterations"], Value::Null, "what came before the summary is not read again");
+    client.say(&with_edit(&next[1..], json!({}))).await;
+
+    let paused = client.say(&with_edit(&[long], json!({ "pause_after_compaction": true }))).await;
+    assert_eq!((&paused["stop_reason"], paused["content"].as_array().unwrap().len()), (&json!("compaction"), 1));
+    assert_eq!((&paused["usage"]["input_tokens"], &paused["usage"]["output_tokens"]), (&json!(0), &json!(0)));
+    let low = json!({ "trigger": { "type": "input_tokens", "value": 10 } });
+    assert!(client.refused(&with_edit(&[user("x")], low)).await.contains("at least 50000"));
+    assert_eq!(simulator.requests().len(), 6);
+}

@@ -95,7 +95,8 @@ async fn clearing_restarts_the_cache_at_the_first_cleared_block() {
 // spec: H5
 #[tokio::test]
 async fn thinking_is_cleared_by_turns_and_stays_valid() {
-    let script = Script::new().otherwise_with(|_| thinking("12345678").and(text("ok")));
+    let script =
+        Script::new().otherwise_with(|request| thinking("1234".repeat(request.messages().len())).and(text("ok")));
     let simulator = Simulator::start(script).await.unwrap();
     let client = Client::of(&simulator).with("anthropic-beta", CLEARING);
     let mut messages = Vec::new();
@@ -108,7 +109,11 @@ async fn thinking_is_cleared_by_turns_and_stays_valid() {
         messages.push(assistant(reply["content"].clone()));
         if messages.len() == 8 {
             let edit = &reply["context_management"]["applied_edits"][0];
-            assert_eq!((&edit["cleared_thinking_turns"], &edit["cleared_input_tokens"]), (&json!(2), &json!(6)));
+            assert_eq!(
+                (&edit["cleared_thinking_turns"], &edit["cleared_input_tokens"]),
+                (&json!(2), &json!(6)),
+                "the oldest two, of 2 and 4 tokens"
+            );
         }
     }
     let mut wrong = ask("claude-opus-5-5", &[user("q")]);

@@ -7,6 +7,8 @@ mod client;
 #[cfg(test)]
 mod compaction;
 #[cfg(test)]
+mod control;
+#[cfg(test)]
 mod editing;
 #[cfg(test)]
 mod faults;

@@ -1,7 +1,7 @@
 //! Everything the Messages API refuses, in its words.
 
 use crate::client::*;
-use scrubjay_testkit::simulator::{ModelRow, Script, Simulator};
+use scrubjay_testkit::simulator::{ModelRow, Script, Simulator, text, tool_use};
 use serde_json::{Value, json};
 
 fn marks(count: usize) -> Value {
@@ -162,6 +162,25 @@ async fn the_new_version_drops_sampling_parameters() {
 
 // spec: H5
 #[tokio::test]
+async fn the_new_version_drops_two_placements() {
+    let simulator = Simulator::start(Script::echo()).await.unwrap();
+    let document = json!({ "type": "document", "source": { "type": "text", "data": "d" } });
+    let cited = json!({ "type": "text", "text": "t", "citations": [{ "type": "char_location" }] });
+    for (body, words) in [
+        (
+            said(&[user("a"), assistant([document]), user("b")]),
+            "messages.1.content.0: `document` blocks are not permitted in assistant messages",
+        ),
+        (said(&[user([cited])]), "messages.0.content.0.citations: not permitted in user messages"),
+    ] {
+        Client::of(&simulator).say(&body).await;
+        let newer = Client::of(&simulator).with("anthropic-version", "2026-10-21");
+        assert_eq!(newer.refused(&body).await, words);
+    }
+}
+
+// spec: H5
+#[tokio::test]
 async fn headers_are_checked() {
     let simulator = Simulator::builder().script(Script::echo()).key("right").start().await.unwrap();
     let body = said(&[user("hi")]);
@@ -193,6 +212,9 @@ async fn the_window_is_a_wall_for_input_and_an_end_for_output() {
         (&full["stop_reason"], &full["usage"]["output_tokens"]),
         (&json!("model_context_window_exceeded"), &json!(40))
     );
+    simulator.push(text("12345678").and(tool_use("Read", json!({ "path": "too long for what is left" }))));
+    let cut = client.say(&with(ask("small", &[user("hi")]), "max_tokens", json!(5))).await;
+    assert_eq!((&cut["stop_reason"], cut["content"].as_array().unwrap().len()), (&json!("max_tokens"), 1));
     let cut = client.say(&with(ask("small", &[user([words("q", 20)])]), "max_tokens", json!(5))).await;
     assert_eq!((&cut["stop_reason"], &cut["usage"]["output_tokens"]), (&json!("max_tokens"), &json!(5)));
 }

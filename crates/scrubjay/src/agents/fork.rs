@@ -74,6 +74,7 @@ impl Fork {
                 model: reply.model.clone(),
                 usage: reply.usage,
                 stop: reply.stop.clone(),
+                cleared: reply.cleared,
             });
             let calls = self.hear(&reply, desk, turn);
             if calls.is_empty() {

@@ -1,8 +1,13 @@
 //! Before each request: make the transcript fit, cheapest remedy first.
 
+pub mod microcompaction;
+pub mod tool_results;
+
 use crate::desk::Desk;
+use crate::message::{Origin, Role};
 use crate::tokens::Budget;
-use crate::transcript::Transcript;
+use crate::transcript::{Transcript, TranscriptError};
+use microcompaction::Step;
 
 /// The conversation does not fit and nothing that is switched on can make it fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -22,11 +27,35 @@ pub fn budget(transcript: &Transcript, desk: &Desk) -> Budget {
     Budget::new(desk.model.window(), transcript.view().count.total(), &desk.limits)
 }
 
+/// Why a request is not made.
+#[derive(Debug, thiserror::Error)]
+pub enum Unready {
+    /// It does not fit.
+    #[error(transparent)]
+    Full(#[from] Full),
+    /// The record cannot be written.
+    #[error(transparent)]
+    Transcript(#[from] TranscriptError),
+}
+
 /// Make the transcript fit, or say that it does not.
-pub fn prepare(transcript: &Transcript, desk: &Desk) -> Result<(), Full> {
+pub fn prepare(transcript: &mut Transcript, desk: &Desk) -> Result<(), Unready> {
     let budget = budget(transcript, desk);
+    if budget.used <= budget.compaction {
+        return Ok(microcompact(transcript, desk)?);
+    }
     if budget.used > budget.refusal {
-        return Err(Full { used: budget.used, refusal: budget.refusal });
+        return Err(Full { used: budget.used, refusal: budget.refusal }.into());
     }
     Ok(())
+}
+
+/// Layer 2, on turns on which no compaction is due: one break at most.
+fn microcompact(transcript: &mut Transcript, desk: &Desk) -> Result<(), TranscriptError> {
+    let now = desk.clock.now();
+    match microcompaction::step(transcript.view(), desk, now) {
+        Some(Step::Clear(entry)) => transcript.append(entry, now),
+        Some(Step::Edit(edits)) => transcript.say(Role::User, Origin::Reminder, vec![edits], now).map(drop),
+        None => Ok(()),
+    }
 }

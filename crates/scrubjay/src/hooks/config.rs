@@ -130,6 +130,10 @@ impl Reading<'_> {
                 None => return self.left_out(event, "has `args` that are not a list of texts"),
             },
         };
+        if value.get("async") == Some(&Value::Bool(true)) {
+            let name = event.name();
+            self.warnings.push(format!("a {name} hook asks to run in the background; it runs, and is waited for"));
+        }
         let timeout = self.timeout(event, value.get("timeout"));
         let hook = Hook { event, matcher: matcher.clone(), command: command.to_owned(), args, timeout };
         let twin = |other: &Hook| {

@@ -5,6 +5,7 @@ use crate::settings::{SettingsFile, Sources};
 use std::fs;
 use std::io::Read;
 use std::path::PathBuf;
+use tokio::sync::oneshot::{Receiver, channel};
 
 struct Place {
     held: tempfile::TempDir,
@@ -273,30 +274,38 @@ async fn a_child_left_behind_is_not_waited_for() {
     fs::write(place.held.path().join("done"), "").unwrap();
 }
 
-/// Reads a pipe to its end on a thread of its own; the first byte is announced.
-fn watch(fifo: PathBuf) -> (tokio::sync::oneshot::Receiver<()>, tokio::task::JoinHandle<()>) {
-    let (started, is_started) = tokio::sync::oneshot::channel();
-    let reading = tokio::task::spawn_blocking(move || {
-        let mut pipe = fs::File::open(fifo).unwrap();
-        pipe.read_exact(&mut [0]).unwrap();
-        started.send(()).ok();
-        pipe.read_to_end(&mut Vec::new()).unwrap();
-    });
-    (is_started, reading)
+/// Reads a pipe to its end on a thread of its own and says when nobody is left who could write.
+fn watch(mut pipe: fs::File) -> Receiver<()> {
+    let (ended, is_ended) = channel();
+    std::thread::spawn(move || pipe.read_to_end(&mut Vec::new()).map(|_| ended.send(()).ok()));
+    is_ended
+}
+
+/// Patience for what happens at once unless something is broken.
+async fn soon(event: Receiver<()>) {
+    tokio::time::timeout(std::time::Duration::from_secs(30), event).await.expect("a process is left").unwrap();
+}
+
+/// Opened without waiting for a writer, so that a hook which never starts does not hang the test.
+fn opened(fifo: &Path) -> fs::File {
+    let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::NONBLOCK;
+    rustix::fs::open(fifo, flags, rustix::fs::Mode::empty()).unwrap().into()
+}
+
+fn blocking(pipe: fs::File) -> fs::File {
+    rustix::fs::fcntl_setfl(&pipe, rustix::fs::OFlags::RDONLY).unwrap();
+    pipe
 }
 
 // spec: Q5
 #[tokio::test]
 async fn a_timeout_ends_the_whole_group() {
     let place = Place::new();
-    // Opened without waiting for a writer, so that a machine too busy to start the hook in time does not hang the test.
-    let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::NONBLOCK;
-    let alive = rustix::fs::open(place.fifo("alive"), flags, rustix::fs::Mode::empty()).unwrap();
-    let hook = json!({ "command": "(echo; sleep 600) > alive & sleep 600", "timeout": 1 });
+    let alive = opened(&place.fifo("alive"));
+    let hook = json!({ "command": "(echo; sleep 60) > alive & sleep 60", "timeout": 1 });
     let outcome = place.run_all(&[hook], PROMPT).await;
     assert!(outcome.notices[0].contains("took longer than 1s"), "{outcome:?}");
-    rustix::fs::fcntl_setfl(&alive, rustix::fs::OFlags::RDONLY).unwrap();
-    fs::File::from(alive).read_to_end(&mut Vec::new()).unwrap();
+    soon(watch(blocking(alive))).await;
 }
 
 // spec: Q3
@@ -304,12 +313,14 @@ async fn a_timeout_ends_the_whole_group() {
 #[tokio::test]
 async fn a_cancelled_turn_ends_its_hooks() {
     let place = Place::new();
-    let (started, all_gone) = watch(place.fifo("alive"));
-    tokio::select! {
-        outcome = place.run("(echo; sleep 600) > alive & sleep 600", PROMPT) => panic!("{outcome:?}"),
-        started = started => started.unwrap(),
-    }
-    all_gone.await.unwrap();
+    let fifo = place.fifo("alive");
+    let (opens, is_open) = channel();
+    std::thread::spawn(move || opens.send(fs::File::open(fifo).unwrap()));
+    let pipe = tokio::select! {
+        outcome = place.run("(echo; sleep 60) > alive & sleep 60", PROMPT) => panic!("{outcome:?}"),
+        pipe = is_open => pipe.unwrap(),
+    };
+    soon(watch(pipe)).await;
 }
 
 // spec: Q5
@@ -392,6 +403,9 @@ fn settings_that_are_wrong_are_named_and_the_rest_runs() {
         assert_eq!((hooks.hooks.len(), warnings.len()), (0, 1), "{settings}");
         assert!(warnings[0].contains(said), "{settings}: {warnings:?}");
     }
+    let background = json!({ "Stop": [{ "hooks": [{ "command": "x", "async": true }] }] });
+    let (hooks, warnings) = Hooks::from_json(&background, &limits);
+    assert_eq!((hooks.hooks.len(), warnings.len()), (1, 1), "it runs, and the difference is said");
     for (timeout, millis) in [
         (json!(-1), 60_000),
         (json!("x"), 60_000),

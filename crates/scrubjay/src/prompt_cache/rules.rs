@@ -217,10 +217,6 @@ struct Entry {
 }
 
 impl Entry {
-    fn is_live(&self, now: Timestamp) -> bool {
-        self.visible_at <= now && now < self.expires_at
-    }
-
     fn refresh(&mut self, now: Timestamp) {
         self.expires_at = self.expires_at.max(later(now, self.ttl));
     }
@@ -275,15 +271,14 @@ impl CacheState {
             self.entries
                 .entry(write.at.clone())
                 // An entry keeps its own lifetime: it was paid for once, under that one.
-                .and_modify(|known| known.expires_at = known.expires_at.max(started(write) + lifetime(known.ttl)))
+                .and_modify(|known| known.expires_at = known.expires_at.max(later(started(write), known.ttl)))
                 .or_insert(entry);
         }
     }
 
     fn look_back(&self, request: &CacheRequest<'_>, hashes: &[PrefixHash], now: Timestamp) -> Option<usize> {
-        let found = |at: &usize| {
-            self.entries.get(&(request.shelf.clone(), hashes[*at])).is_some_and(|entry| entry.is_live(now))
-        };
+        let key = |at: usize| (request.shelf.clone(), hashes[at]);
+        let found = |at: &usize| self.entries.get(&key(*at)).is_some_and(|entry| entry.visible_at <= now);
         let marks: Vec<usize> = breakpoints(request.blocks).map(|(at, _)| at).collect();
         marks.iter().rev().find_map(|&mark| (0..=mark).rev().take(LOOKBACK).find(found))
     }
@@ -476,6 +471,16 @@ mod tests {
         assert_eq!(bench.start(&blocks).read, 30);
         bench.state.begin_response(&twin, bench.now);
         assert_eq!(bench.after(299).start(&blocks).read, 30, "the read ten seconds in counts");
+    }
+
+    #[test]
+    fn an_answer_still_to_begin_is_not_seen() {
+        let mut bench = Bench::new();
+        let blocks = talk(3, &[(2, FIVE)]);
+        let outcome = bench.start(&blocks);
+        bench.state.begin_response(&outcome, bench.now + SignedDuration::from_secs(10));
+        assert_eq!(bench.after(9).start(&blocks).read, 0);
+        assert_eq!(bench.after(1).start(&blocks).read, 30);
     }
 
     #[test]

@@ -386,6 +386,7 @@ fn bad_values_are_warnings_and_the_next_source_decides() {
     assert!(!settings.flag(&key::RECALL));
     assert_eq!((settings.text(&key::CACHE_TTL), settings.number(&key::EXTRACTION_EVERY_TURNS)), ("1h", 2));
     assert_eq!(settings.warnings.len(), 11, "{:#?}", settings.warnings);
+    assert!(settings.warnings.iter().any(|line| line.ends_with("did you mean `SCRUBJAY_LAYER_RECALL`?")));
     assert!(settings.warnings.iter().any(|line| line.contains("between 1 and 1000 turns")), "{:#?}", settings.warnings);
 }
 
@@ -468,4 +469,21 @@ fn the_whole_table() {
         ));
     }
     insta::assert_snapshot!(table);
+}
+
+// safety: SG12
+#[test]
+fn nothing_here_looks_around_by_itself() {
+    let sources = [
+        include_str!("mod.rs"),
+        include_str!("gather.rs"),
+        include_str!("merge.rs"),
+        include_str!("registry.rs"),
+        include_str!("words.rs"),
+    ];
+    for text in sources {
+        for reach in ["std::fs", "std::env", "std::net", "std::process", "File::open", "read_to_string"] {
+            assert!(!text.contains(reach), "settings are handed in, so no `.env` or include can be read: {reach}");
+        }
+    }
 }

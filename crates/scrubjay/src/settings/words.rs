@@ -68,7 +68,8 @@ pub(super) fn nearest(key: &str) -> Option<String> {
         return None;
     }
     let limits = Limits::table().into_iter().map(|limit| format!("{LIMITS}{}", limit.name));
-    let names = SETTINGS.iter().map(|setting| setting.key.to_owned()).chain(limits);
+    let variables = SETTINGS.iter().flat_map(|setting| setting.environment).map(|name| (*name).to_owned());
+    let names = SETTINGS.iter().map(|setting| setting.key.to_owned()).chain(limits).chain(variables);
     let (distance, name) = names.map(|name| (distance(key, &name), name)).min()?;
     (distance <= key.chars().count() / 3).then_some(name)
 }

@@ -49,10 +49,10 @@ impl Edit {
             include_str!("../../prompts/tools/edit.md"),
             &["file_path", "old_string", "new_string"],
             json!({
-                "file_path": { "type": "string", "description": "Absolute, or relative to the working directory." },
-                "old_string": { "type": "string", "description": "The text to replace, exactly as it is in the file." },
-                "new_string": { "type": "string", "description": "The text to put there." },
-                "replace_all": { "type": "boolean", "description": "Change every occurrence, not just the only one." },
+                "file_path": { "type": "string" },
+                "old_string": { "type": "string" },
+                "new_string": { "type": "string" },
+                "replace_all": { "type": "boolean" },
             }),
         );
         Self { spec }
@@ -78,7 +78,7 @@ impl Tool for Edit {
         match parse::<Input>(input) {
             Err(refusal) => at_once(refusal),
             Ok(input) => {
-                let path = resolve(bench.dir, &input.file_path);
+                let path = bench.approved_path().map_or_else(|| resolve(bench.dir, &input.file_path), Path::to_owned);
                 let (seen, limits) = (bench.seen.get(&path).cloned(), bench.limits.clone());
                 Box::pin(async move {
                     let editing = tokio::task::spawn_blocking(move || edit(path, seen.as_ref(), &input, &limits));
@@ -184,9 +184,7 @@ fn not_found(bytes: &[u8], old: &str) -> String {
     const SHOWN: u64 = 200;
     const LOOKED_AT: usize = 20_000;
     if old.contains("⟦U+") {
-        return "`old_string` is not in the file. It contains a mark like ⟦U+001B⟧, which only stands for a character: \
-                write the character itself."
-            .to_owned();
+        return include_str!("../../prompts/tools/edit_mark.md").trim_end().to_owned();
     }
     let text = String::from_utf8_lossy(bytes);
     let wanted = words(old.lines().find(|line| !line.trim().is_empty()).unwrap_or(old));

@@ -120,3 +120,36 @@ pub(super) fn explain(error: &io::Error) -> String {
         },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // spec: X1
+    #[test]
+    fn a_directory_that_became_a_link_after_it_was_resolved_is_not_entered() {
+        let home = tempfile::tempdir().unwrap();
+        let root = home.path().canonicalize().unwrap();
+        std::fs::create_dir(root.join("real")).unwrap();
+        std::os::unix::fs::symlink("real", root.join("link")).unwrap();
+        assert!(parent_of(&root.join("link/f")).is_err());
+        assert!(parent_of(&root.join("link/deep/f")).is_err());
+        assert!(!root.join("real/deep").exists());
+        let dir = parent_of(&root.join("real/new/f")).unwrap();
+        replace(&dir, Path::new("f"), b"x", || Ok(())).unwrap();
+        assert_eq!(std::fs::read(root.join("real/new/f")).unwrap(), b"x");
+    }
+
+    #[test]
+    fn what_is_not_a_file_is_not_replaced() {
+        let home = tempfile::tempdir().unwrap();
+        let root = home.path().canonicalize().unwrap();
+        std::os::unix::fs::symlink("/etc/hostname", root.join("link")).unwrap();
+        std::fs::create_dir(root.join("dir")).unwrap();
+        let dir = parent_of(&root.join("x")).unwrap();
+        for name in ["link", "dir"] {
+            assert!(replace(&dir, Path::new(name), b"x", || Ok(())).is_err());
+        }
+        assert_eq!(std::fs::read_dir(&root).unwrap().count(), 2);
+    }
+}

@@ -59,10 +59,10 @@ impl Glob {
             include_str!("../../prompts/tools/glob.md"),
             &["pattern"],
             json!({
-                "pattern": { "type": "string", "description": "Such as `**/*.rs`; `*` stays within one directory." },
-                "path": { "type": "string", "description": "Directory to look in; the working directory if left out." },
-                "hidden": { "type": "boolean", "description": "Look at hidden files too." },
-                "head_limit": { "type": "integer", "minimum": 1, "description": "At most this many paths." },
+                "pattern": { "type": "string" },
+                "path": { "type": "string" },
+                "hidden": { "type": "boolean" },
+                "head_limit": { "type": "integer", "minimum": 1 },
             }),
         );
         Self { spec }

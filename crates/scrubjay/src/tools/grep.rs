@@ -57,15 +57,15 @@ impl Grep {
             include_str!("../../prompts/tools/grep.md"),
             &["pattern"],
             json!({
-                "pattern": { "type": "string", "description": "A regular expression." },
-                "path": { "type": "string", "description": "File or directory to search; the working directory if left out." },
-                "glob": { "type": "string", "description": "Only files whose path fits, such as `*.rs` or `src/**`." },
+                "pattern": { "type": "string" },
+                "path": { "type": "string" },
+                "glob": { "type": "string" },
                 "output": { "type": "string", "enum": ["files", "content", "count"] },
-                "context": { "type": "integer", "minimum": 0, "description": "Lines around each match, for `content`." },
+                "context": { "type": "integer", "minimum": 0 },
                 "ignore_case": { "type": "boolean" },
-                "multiline": { "type": "boolean", "description": "Let a match reach over line breaks; `.` matches them too." },
-                "hidden": { "type": "boolean", "description": "Search hidden files too." },
-                "head_limit": { "type": "integer", "minimum": 1, "description": "At most this many results." },
+                "multiline": { "type": "boolean" },
+                "hidden": { "type": "boolean" },
+                "head_limit": { "type": "integer", "minimum": 1 },
             }),
         );
         Self { spec }

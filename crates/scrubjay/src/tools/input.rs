@@ -28,10 +28,18 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// A tool's card: its name, its description without the file's last line break, the fields of its input.
-pub(super) fn card(name: &str, description: &str, required: &[&str], fields: Value) -> ToolSpec {
+/// A tool's card, from its page among the prompts: what stands before the first `## ` is the description, and each
+/// `## field` says what that field of the input is for.
+pub(super) fn card(name: &str, page: &str, required: &[&str], mut fields: Value) -> ToolSpec {
+    let mut sections = page.split("\n## ");
+    let description = sections.next().unwrap_or_default().trim();
+    for (field, about) in sections.filter_map(|section| section.split_once('\n')) {
+        if let Some(Value::Object(field)) = fields.get_mut(field.trim()) {
+            field.insert("description".to_owned(), about.trim().into());
+        }
+    }
     let schema = json!({ "type": "object", "properties": fields, "required": required, "additionalProperties": false });
-    ToolSpec::new(name, description.trim_end(), &schema)
+    ToolSpec::new(name, description, &schema)
 }
 
 /// An answer that needs no waiting.

@@ -58,6 +58,10 @@ mod tests {
             let spec = tool.spec();
             assert!(spec.description.len() > 80 && !spec.description.ends_with('\n'), "{}", spec.name);
             let schema: serde_json::Value = serde_json::from_str(spec.input_schema.get()).unwrap();
+            assert!(!spec.description.contains('#'), "{}", spec.description);
+            for (field, about) in schema["properties"].as_object().unwrap() {
+                assert!(about["description"].as_str().is_some_and(|text| text.len() > 8), "{} {field}", spec.name);
+            }
             assert_eq!((&schema["type"], &schema["additionalProperties"]), (&"object".into(), &false.into()));
         }
     }

@@ -26,7 +26,7 @@ impl Plan {
             "Plan",
             include_str!("../../prompts/tools/plan.md"),
             &["plan"],
-            json!({ "plan": { "type": "string", "description": "The plan, as Markdown." } }),
+            json!({ "plan": { "type": "string" } }),
         );
         Self { spec }
     }

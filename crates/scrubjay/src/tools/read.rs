@@ -36,9 +36,9 @@ impl Read {
             include_str!("../../prompts/tools/read.md"),
             &["file_path"],
             json!({
-                "file_path": { "type": "string", "description": "Absolute, or relative to the working directory." },
-                "offset": { "type": "integer", "minimum": 1, "description": "First line to show, from 1." },
-                "limit": { "type": "integer", "minimum": 1, "description": "How many lines to show." },
+                "file_path": { "type": "string" },
+                "offset": { "type": "integer", "minimum": 1 },
+                "limit": { "type": "integer", "minimum": 1 },
             }),
         );
         Self { spec }
@@ -64,7 +64,8 @@ impl Tool for Read {
         match parse::<Input>(input) {
             Err(refusal) => at_once(refusal),
             Ok(input) => {
-                let (path, limits) = (resolve(bench.dir, &input.file_path), bench.limits.clone());
+                let path = bench.approved_path().map_or_else(|| resolve(bench.dir, &input.file_path), Path::to_owned);
+                let limits = bench.limits.clone();
                 Box::pin(async move {
                     let reading = tokio::task::spawn_blocking(move || read(&path, &input, &limits));
                     reading.await.unwrap_or_else(|_| ToolOutcome::error("Reading stopped before it was done."))

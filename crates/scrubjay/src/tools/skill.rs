@@ -51,7 +51,7 @@ impl Skill {
         let names: Vec<&String> = files.keys().collect();
         let spec = card(
             "Skill",
-            &(include_str!("../../prompts/tools/skill.md").to_owned() + &listing),
+            &include_str!("../../prompts/tools/skill.md").replace("{skills}", listing.trim_end()),
             &["name"],
             json!({ "name": { "type": "string", "enum": names } }),
         );

@@ -90,7 +90,7 @@ impl Tasks {
             NAME,
             include_str!("../../prompts/tools/tasks.md"),
             &["tasks"],
-            json!({ "tasks": { "type": "array", "description": "The whole list, in order.", "items": {
+            json!({ "tasks": { "type": "array", "items": {
                 "type": "object",
                 "properties": {
                     "title": { "type": "string" },

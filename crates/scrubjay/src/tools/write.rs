@@ -78,8 +78,8 @@ impl Write {
             include_str!("../../prompts/tools/write.md"),
             &["file_path", "content"],
             json!({
-                "file_path": { "type": "string", "description": "Absolute, or relative to the working directory." },
-                "content": { "type": "string", "description": "Everything the file shall contain." },
+                "file_path": { "type": "string" },
+                "content": { "type": "string" },
             }),
         );
         Self { spec }
@@ -105,7 +105,7 @@ impl Tool for Write {
         match parse::<Input>(input) {
             Err(refusal) => at_once(refusal),
             Ok(input) => {
-                let path = resolve(bench.dir, &input.file_path);
+                let path = bench.approved_path().map_or_else(|| resolve(bench.dir, &input.file_path), Path::to_owned);
                 let (seen, most) = (bench.seen.get(&path).cloned(), bench.limits.read_file_bytes);
                 Box::pin(async move {
                     let writing = tokio::task::spawn_blocking(move || write(path, seen.as_ref(), &input.content, most));
@@ -131,5 +131,24 @@ fn write(path: PathBuf, seen: Option<&Digest>, content: &str, most: u64) -> Tool
             ToolOutcome::ok(format!("{verb} {} ({lines}{was}).", shown_path(&path))).saw(path, digest)
         }
         Err(why) => ToolOutcome::error(why),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_changed_since_the_last_look_is_not_overwritten() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().canonicalize().unwrap().join("f");
+        std::fs::write(&path, "theirs").unwrap();
+        for before in [None, Some(&b"ours"[..])] {
+            let why = put(&path, before, b"new", 1_000).unwrap_err();
+            assert!(why.contains("changed in this very moment"), "{why}");
+            assert_eq!(std::fs::read(&path).unwrap(), b"theirs");
+        }
+        assert_eq!(put(&path, Some(b"theirs"), b"new", 1_000), Ok(Digest::of(b"new")));
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "no temporary file is left");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Opening;
 use crate::digest::Digest;
-use crate::message::{Message, StopReason, Usage};
+use crate::message::{Message, MessageId, StopReason, ToolCallId, Usage};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -61,6 +61,31 @@ pub enum Entry {
     },
     /// Somebody said something.
     Said(Arc<Message>),
+    /// Layer 1: a tool result was too large; the whole is in a file and the message that follows holds a preview.
+    Spilled(Spilled),
+    /// Layer 2: the content of old tool results is replaced by a marker.
+    Cleared {
+        /// Which results.
+        results: Vec<ToolCallId>,
+        /// Why now.
+        because: Cause,
+    },
+    /// Layer 3: the notes cover the conversation up to a message.
+    Noted(Noted),
+    /// Layer 4: a stretch of the conversation is replaced by a summary.
+    Compacted(Arc<Compaction>),
+    /// An earlier entry no longer counts. Nothing was lost, so taking it back is one more line.
+    Reverted {
+        /// Which one.
+        entry: EntryId,
+    },
+    /// A layer failed; a few in a row and it rests. An entry, so that it survives a restart.
+    Failed {
+        /// Which layer.
+        layer: String,
+        /// Why.
+        because: String,
+    },
     /// The model has seen these bytes of a file.
     Saw {
         /// Which file.
@@ -77,6 +102,75 @@ pub enum Entry {
     },
     /// Written by a newer version: kept in the file, skipped here.
     Unknown(String),
+}
+
+/// Where the whole of a tool result is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spilled {
+    /// Which call it answers.
+    pub call: ToolCallId,
+    /// Which tool it came from.
+    pub tool: String,
+    /// The file that holds it.
+    pub file: PathBuf,
+    /// How large it is.
+    pub bytes: u64,
+    /// How much the model sees instead.
+    pub shown: u64,
+}
+
+/// How far the notes reach.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Noted {
+    /// The last message they cover.
+    pub upto: MessageId,
+    /// What the conversation measured then.
+    pub tokens: u64,
+}
+
+/// What started a compaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Trigger {
+    /// The window was nearly full.
+    Auto,
+    /// The person asked.
+    Manual,
+}
+
+/// Who wrote a summary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Author {
+    /// The session's own notes.
+    Notes,
+    /// A model.
+    Model,
+    /// Code, from the record alone.
+    Extract,
+}
+
+/// A boundary: what it replaces, and by what.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Compaction {
+    /// What started it.
+    pub trigger: Trigger,
+    /// Who wrote the summary.
+    pub author: Author,
+    /// The first message that is replaced.
+    pub first: MessageId,
+    /// The last message that is replaced.
+    pub last: MessageId,
+    /// What stands in their place.
+    pub summary: Arc<Message>,
+    /// What is brought back after everything that was kept: files, tasks.
+    #[serde(default)]
+    pub restored: Vec<Arc<Message>>,
+    /// What the conversation measured before.
+    pub before: u64,
+    /// Thinking in the messages that were kept is left out, because it was bound to what is gone.
+    #[serde(default)]
+    pub without_thinking: bool,
 }
 
 /// The first entry of a file.
@@ -106,6 +200,13 @@ pub struct Call {
     pub usage: Usage,
     /// Why it stopped.
     pub stop: StopReason,
+    /// Tokens the provider cleared on its side.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cleared: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Call {
@@ -119,6 +220,8 @@ impl Entry {
         match self {
             Entry::Opened { because, .. } => because.map(Cause::word),
             Entry::Mended { .. } => Some(Cause::History.word()),
+            Entry::Cleared { because, .. } => Some(because.word()),
+            Entry::Compacted(_) | Entry::Reverted { .. } => Some(Cause::Us.word()),
             _ => None,
         }
     }
@@ -175,6 +278,23 @@ struct MendedData {
     lost: u64,
 }
 
+#[derive(Serialize, Deserialize)]
+struct ClearedData {
+    results: Vec<ToolCallId>,
+    because: Cause,
+}
+
+#[derive(Serialize, Deserialize)]
+struct RevertedData {
+    entry: EntryId,
+}
+
+#[derive(Serialize, Deserialize)]
+struct FailedData {
+    layer: String,
+    because: String,
+}
+
 impl Record {
     /// The record as one line of JSON.
     pub fn to_json(&self) -> serde_json::Result<String> {
@@ -184,6 +304,16 @@ impl Record {
                 self.outgoing("opened", &OpenedData { opening: opening.clone(), because: *because })
             }
             Entry::Said(message) => self.outgoing("said", message),
+            Entry::Spilled(data) => self.outgoing("spilled", data),
+            Entry::Cleared { results, because } => {
+                self.outgoing("cleared", &ClearedData { results: results.clone(), because: *because })
+            }
+            Entry::Noted(data) => self.outgoing("noted", data),
+            Entry::Compacted(data) => self.outgoing("compacted", data),
+            Entry::Reverted { entry } => self.outgoing("reverted", &RevertedData { entry: *entry }),
+            Entry::Failed { layer, because } => {
+                self.outgoing("failed", &FailedData { layer: layer.clone(), because: because.clone() })
+            }
             Entry::Saw { path, digest } => {
                 self.outgoing("saw", &SawData { path: path.clone(), digest: digest.clone() })
             }
@@ -209,6 +339,18 @@ impl Record {
                 Entry::Opened { opening, because }
             }
             "said" => Entry::Said(Arc::new(serde_json::from_str(data)?)),
+            "spilled" => Entry::Spilled(serde_json::from_str(data)?),
+            "cleared" => {
+                let ClearedData { results, because } = serde_json::from_str(data)?;
+                Entry::Cleared { results, because }
+            }
+            "noted" => Entry::Noted(serde_json::from_str(data)?),
+            "compacted" => Entry::Compacted(Arc::new(serde_json::from_str(data)?)),
+            "reverted" => Entry::Reverted { entry: serde_json::from_str::<RevertedData>(data)?.entry },
+            "failed" => {
+                let FailedData { layer, because } = serde_json::from_str(data)?;
+                Entry::Failed { layer, because }
+            }
             "saw" => {
                 let SawData { path, digest } = serde_json::from_str(data)?;
                 Entry::Saw { path, digest }

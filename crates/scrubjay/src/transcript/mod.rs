@@ -5,10 +5,10 @@ mod file;
 mod opening;
 mod view;
 
-pub use entry::{Began, Call, Cause, Entry, EntryId, Record};
+pub use entry::{Author, Began, Call, Cause, Compaction, Entry, EntryId, Noted, Record, Spilled, Trigger};
 pub use file::{Damage, FORMAT, Log, Reading, read};
 pub use opening::{Opening, Options, Thinking, ToolSpec, Ttl};
-pub use view::{Spent, View};
+pub use view::{CLEARED, Spent, View};
 
 use crate::limits::Limits;
 use crate::message::{Block, Message, MessageId, Origin, Role, SessionId};
@@ -139,13 +139,13 @@ impl Transcript {
 
     fn load(&mut self, path: &Path, records: Vec<Record>) -> Result<(), TranscriptError> {
         for record in &records {
-            match &record.entry {
-                Entry::Began(began) if began.format > FORMAT => {
-                    return Err(TranscriptError::Newer { path: path.to_owned(), format: began.format });
-                }
-                entry => self.view.apply(entry, &self.limits),
+            if let Entry::Began(began) = &record.entry
+                && began.format > FORMAT
+            {
+                return Err(TranscriptError::Newer { path: path.to_owned(), format: began.format });
             }
         }
+        self.view = View::of(&records, &self.limits);
         self.records = records;
         Ok(())
     }
@@ -154,12 +154,12 @@ impl Transcript {
     pub fn append(&mut self, entry: Entry, at: Timestamp) -> Result<(), TranscriptError> {
         let parent = self.records.last().map(|record| record.id);
         let record = Record { id: parent.map_or(0, |id| id + 1), parent, at, entry };
-        self.view.apply(&record.entry, &self.limits);
         let written = match &mut self.disk {
             Some(disk) => disk.log.append(&record).map_err(|error| (error, disk.log.waiting())),
             None => Ok(()),
         };
         self.records.push(record);
+        self.view.follow(&self.records, &self.limits);
         written.map_err(|(error, waiting)| TranscriptError::Unsaved { error, waiting })
     }
 
@@ -206,6 +206,11 @@ impl Transcript {
     /// What it adds up to.
     pub fn view(&self) -> &View {
         &self.view
+    }
+
+    /// The folder of everything that belongs to it: stored results, notes.
+    pub fn folder(&self) -> Option<PathBuf> {
+        self.path().map(|path| path.with_extension(""))
     }
 
     /// Where it is kept.

@@ -68,6 +68,9 @@ pub struct Options {
     pub thinking: Thinking,
     /// How long cached prefixes should live.
     pub cache_ttl: Ttl,
+    /// What the provider is asked to clear on its side, in the provider's own words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context_management: Option<Value>,
 }
 
 /// Tools, system prompt and instructions: computed once, sent unchanged until a declared break.

@@ -1,12 +1,15 @@
 //! The fold: what the entries add up to. A pure function of them, kept up to date one entry at a time.
 
-use super::{Entry, Opening, Record};
+use super::{Compaction, Entry, EntryId, Noted, Opening, Record, Spilled};
 use crate::digest::FilesSeen;
 use crate::limits::Limits;
-use crate::message::{Message, Origin, Usage};
+use crate::message::{Block, Kind, Message, MessageId, Origin, ToolCallId, ToolResult, Usage};
 use crate::tokens::{self, Count, Form, Share};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+
+/// What stands where a tool result was cleared.
+pub const CLEARED: &str = include_str!("../../prompts/cleared.md");
 
 /// What a session's entries add up to.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -17,6 +20,16 @@ pub struct View {
     pub history: Vec<Arc<Message>>,
     /// Files whose bytes the model knows.
     pub files: FilesSeen,
+    /// Tool results whose whole lies on disk.
+    pub spilled: BTreeMap<ToolCallId, Spilled>,
+    /// Tool results that were cleared.
+    pub cleared: BTreeSet<ToolCallId>,
+    /// How far the notes reach.
+    pub noted: Option<Noted>,
+    /// Compactions in force, oldest first.
+    pub compactions: Vec<(EntryId, Arc<Compaction>)>,
+    /// Failures in a row, by layer.
+    pub strikes: BTreeMap<String, u64>,
     /// How much of the window is used.
     pub count: Count,
     /// What was spent, by who asked and which model answered.
@@ -36,30 +49,46 @@ pub struct Spent {
 
 impl View {
     /// Fold a list of records.
-    pub fn of<'a>(records: impl IntoIterator<Item = &'a Record>, limits: &Limits) -> Self {
+    pub fn of(records: &[Record], limits: &Limits) -> Self {
+        let reverted: BTreeSet<EntryId> = records
+            .iter()
+            .filter_map(|record| match record.entry {
+                Entry::Reverted { entry } => Some(entry),
+                _ => None,
+            })
+            .collect();
         let mut view = Self::default();
-        for record in records {
-            view.apply(&record.entry, limits);
+        for record in records.iter().filter(|record| !reverted.contains(&record.id)) {
+            view.apply(record, limits);
         }
         view
     }
 
-    /// One more entry. Costs what the entry holds, not what came before.
-    pub fn apply(&mut self, entry: &Entry, limits: &Limits) {
-        match entry {
+    /// The last of these records is new. Costs what it holds, not what came before, unless it takes something back.
+    pub fn follow(&mut self, records: &[Record], limits: &Limits) {
+        match records.last() {
+            Some(Record { entry: Entry::Reverted { .. }, .. }) => *self = Self::of(records, limits),
+            Some(record) => self.apply(record, limits),
+            None => {}
+        }
+    }
+
+    fn apply(&mut self, record: &Record, limits: &Limits) {
+        match &record.entry {
             Entry::Opened { opening, .. } => self.open(opening, limits),
             Entry::Said(message) => self.say(message, limits),
             Entry::Saw { path, digest } => {
                 self.files.insert(path.clone(), digest.clone());
             }
-            Entry::Replied(call) => {
-                if call.source == super::Call::MAIN {
-                    self.count.report(&call.usage, self.asked_at);
-                }
-                let spent = self.spent.entry((call.source.clone(), call.model.clone())).or_default();
-                spent.calls += 1;
-                spent.usage += call.usage;
+            Entry::Spilled(spilled) => {
+                self.spilled.insert(spilled.call.clone(), spilled.clone());
             }
+            Entry::Cleared { results, .. } => self.clear(results, limits),
+            Entry::Noted(noted) => self.noted = Some(noted.clone()),
+            Entry::Compacted(compaction) => self.compact(record.id, compaction, limits),
+            Entry::Failed { layer, .. } => *self.strikes.entry(layer.clone()).or_default() += 1,
+            Entry::Replied(call) => self.reply(call),
+            Entry::Reverted { .. } => self.count.forget_report(),
             Entry::Began(_) | Entry::Mended { .. } | Entry::Unknown(_) => {}
         }
     }
@@ -72,18 +101,96 @@ impl View {
         self.history.push(message.clone());
     }
 
+    fn reply(&mut self, call: &super::Call) {
+        if call.source == super::Call::MAIN {
+            self.count.report(&call.usage, self.asked_at);
+        }
+        let spent = self.spent.entry((call.source.clone(), call.model.clone())).or_default();
+        spent.calls += 1;
+        spent.usage += call.usage;
+    }
+
     /// A new opening changes the first bytes of every request, so nothing reported before still holds.
     fn open(&mut self, opening: &Arc<Opening>, limits: &Limits) {
-        let mut count = Count::default();
-        count.add(Share::System, Form::Text, tokens::of_text(&opening.system, limits));
-        for tool in opening.tools.iter() {
-            let text = tokens::of_text(&tool.name, limits) + tokens::of_text(&tool.description, limits);
-            count.add(Share::Tools, Form::Other, text + tokens::of_json(tool.input_schema.get(), limits));
+        self.opening = Some(opening.clone());
+        self.recount(limits);
+    }
+
+    fn recount(&mut self, limits: &Limits) {
+        let mut count = self.count.emptied();
+        if let Some(opening) = &self.opening {
+            count.add(Share::System, Form::Text, tokens::of_text(&opening.system, limits));
+            for tool in opening.tools.iter() {
+                let text = tokens::of_text(&tool.name, limits) + tokens::of_text(&tool.description, limits);
+                count.add(Share::Tools, Form::Other, text + tokens::of_json(tool.input_schema.get(), limits));
+            }
+            for message in &opening.instructions {
+                count.add_message(message, limits);
+            }
         }
-        for message in opening.instructions.iter().chain(&self.history) {
+        for message in &self.history {
             count.add_message(message, limits);
         }
         self.count = count;
-        self.opening = Some(opening.clone());
     }
+
+    fn clear(&mut self, results: &[ToolCallId], limits: &Limits) {
+        for message in &mut self.history {
+            if message.tool_results().any(|result| results.contains(&result.call)) {
+                let cleared = Arc::new(with_cleared(message, results));
+                self.count.remove_message(message, limits);
+                self.count.add_message(&cleared, limits);
+                *message = cleared;
+            }
+        }
+        self.cleared.extend(results.iter().cloned());
+    }
+
+    /// Replace a stretch by its summary; what was kept follows, then what was brought back. A stretch that is not there
+    /// changes nothing: damage may have taken it.
+    fn compact(&mut self, id: EntryId, compaction: &Arc<Compaction>, limits: &Limits) {
+        let Some((first, last)) = self.stretch(&compaction.first, &compaction.last) else { return };
+        let mut kept = self.history.split_off(last + 1);
+        self.history.truncate(first);
+        self.history.push(compaction.summary.clone());
+        if compaction.without_thinking {
+            kept = kept.iter().filter_map(without_thinking).collect();
+        }
+        self.history.append(&mut kept);
+        self.history.extend(compaction.restored.iter().cloned());
+        self.compactions.push((id, compaction.clone()));
+        self.strikes.remove(Compaction::LAYER);
+        self.recount(limits);
+    }
+
+    fn stretch(&self, first: &MessageId, last: &MessageId) -> Option<(usize, usize)> {
+        let place = |id: &MessageId| self.history.iter().position(|message| message.id == *id);
+        let (first, last) = (place(first)?, place(last)?);
+        (first <= last).then_some((first, last))
+    }
+}
+
+impl Compaction {
+    /// The name under which failures are counted.
+    pub const LAYER: &'static str = "compaction";
+}
+
+fn with_cleared(message: &Message, results: &[ToolCallId]) -> Message {
+    let blocks = message.blocks.iter().map(|block| match block.kind() {
+        Kind::ToolResult(result) if results.contains(&result.call) => {
+            Block::tool_result(ToolResult { parts: vec![Block::text(CLEARED)], ..result.clone() })
+        }
+        _ => block.clone(),
+    });
+    Message { blocks: blocks.collect(), ..message.clone() }
+}
+
+/// `None` when nothing is left of it.
+fn without_thinking(message: &Arc<Message>) -> Option<Arc<Message>> {
+    let is_thinking = |block: &Block| matches!(block.kind(), Kind::Thinking(_));
+    if !message.blocks.iter().any(is_thinking) {
+        return Some(message.clone());
+    }
+    let blocks: Vec<Block> = message.blocks.iter().filter(|block| !is_thinking(block)).cloned().collect();
+    (!blocks.is_empty()).then(|| Arc::new(Message { blocks, ..(**message).clone() }))
 }

@@ -1,5 +1,10 @@
 //! What the documentation prints of the program's own tables. `UPDATE_DOCS=1` writes it anew.
 
+// A test fails by panicking, also in the functions its tests share.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod conformance;
+
 use scrubjay::limits::{self, Limits};
 use scrubjay::settings::{Settings, SettingsFile, Source, Sources};
 use std::fs;

@@ -61,8 +61,10 @@ const FORBIDDEN: &[(&str, &str)] = &[
 
 /// Numbers that are facts and not settings.
 const NUMBERS: &[(&str, &str)] = &[
+    ("hooks/process.rs", "a buffer's size changes nothing a person sees"),
     ("paths/project.rs", "a `.git` file holds one path; anything larger is not one"),
     ("settings/registry.rs", "the bounds of a setting stand in its row"),
+    ("tools/edit.rs", "how much is searched for a hint, not what is edited"),
     ("tools/read.rs", "how much is looked at to guess whether a file is text"),
     ("tools/shell/reading.rs", "a longer line is not worth parsing to save a question"),
     ("tools/shell/run.rs", "a buffer's size changes nothing a person sees"),
@@ -397,7 +399,8 @@ fn measure(code: &str, open: usize) -> (usize, usize) {
     let (mut blocks, mut deepest, mut lines) = (Vec::new(), 0, 0);
     for (at, c) in code[open..].char_indices() {
         match c {
-            '{' => blocks.push(opens_a_block(&code[..open + at])),
+            // An empty block holds nothing that could be hard to read.
+            '{' => blocks.push(!code[open + at..].starts_with("{}") && opens_a_block(&code[..open + at])),
             '}' => drop(blocks.pop()),
             '\n' => lines += 1,
             _ => {}

@@ -6,5 +6,9 @@
 mod architecture;
 mod background;
 mod fork;
+mod hooks;
+mod microcompaction;
+mod over_http;
 mod query_loop;
+mod tool_results;
 mod transcript;

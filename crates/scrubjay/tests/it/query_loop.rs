@@ -69,7 +69,7 @@ async fn a_resumed_session_sends_the_same_bytes() {
     assert_eq!(before.rendering(), after.rendering());
     assert!(story.damage.is_empty());
     story.ask("Make it two").await.unwrap();
-    assert_eq!(results(&story).last().unwrap().1, false, "what was read before the kill still counts as read");
+    assert!(!results(&story).last().unwrap().1, "what was read before the kill still counts as read");
 }
 
 // spec: Q3

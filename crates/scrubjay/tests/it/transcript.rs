@@ -333,7 +333,7 @@ fn entries() -> impl Strategy<Value = Vec<Entry>> {
     });
     let replied = (0..100_000u64, 0..5_000u64).prop_map(|(input, output)| {
         let usage = Usage { input, output, ..Usage::default() };
-        Entry::Replied(Call { source: "main".into(), model: "m".into(), usage, stop: StopReason::EndTurn })
+        Entry::Replied(Call { source: "main".into(), model: "m".into(), usage, stop: StopReason::EndTurn, cleared: 0 })
     });
     let saw = any::<u8>()
         .prop_map(|n| Entry::Saw { path: PathBuf::from(format!("/f{n}")), digest: scrubjay::digest::Digest::of(&[n]) });

@@ -51,9 +51,15 @@ impl Workshop {
     }
 
     pub(crate) async fn call_this(&self, tool: &dyn Tool, input: Value) -> ToolOutcome {
-        let call = ToolCallId::new("t1");
-        let bench = Bench { dir: &self.dir, seen: &self.seen, limits: &self.limits, call: &call, cancel: &self.cancel };
-        tool.call(&input, &bench).await
+        let approved = tool.effect(&input, &self.dir);
+        self.call_approved(tool, input, &approved).await
+    }
+
+    /// Call a tool after something else was permitted than it would ask for now.
+    pub(crate) async fn call_approved(&self, tool: &dyn Tool, input: Value, approved: &Effect) -> ToolOutcome {
+        let call = &ToolCallId::new("t1");
+        let Self { dir, seen, limits, cancel, .. } = self;
+        tool.call(&input, &Bench { dir, seen, limits, call, approved, cancel }).await
     }
 }
 

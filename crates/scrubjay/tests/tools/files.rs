@@ -223,3 +223,18 @@ async fn a_plan_that_is_called_was_approved() {
     assert!(good(&shop.call("Plan", json!({"plan": "1. do it"})).await).contains("was approved"));
     assert!(bad(&shop.call("Plan", json!({"plan": " "})).await).contains("empty"));
 }
+
+// spec: X1
+#[tokio::test]
+async fn a_link_swapped_after_the_permission_leads_nowhere() {
+    let shop = Workshop::new();
+    let outside = tempfile::tempdir().unwrap();
+    std::fs::create_dir(shop.dir.join("docs")).unwrap();
+    let input = json!({ "file_path": "docs/new.txt", "content": "text" });
+    let approved = shop.effect("Write", input.clone());
+    std::fs::remove_dir(shop.dir.join("docs")).unwrap();
+    symlink(outside.path(), shop.dir.join("docs")).unwrap();
+    let outcome = shop.call_approved(Workshop::tool("Write").as_ref(), input, &approved).await;
+    assert!(outcome.is_error, "{outcome:?}");
+    assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0);
+}

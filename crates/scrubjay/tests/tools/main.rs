@@ -10,3 +10,5 @@ mod searches;
 mod shells;
 #[cfg(test)]
 mod skills;
+#[cfg(test)]
+mod read_only;

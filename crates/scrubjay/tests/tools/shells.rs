@@ -135,20 +135,29 @@ async fn inside_a_hostile_environment() {
     assert_eq!(good(&shop.call("Bash", json!({"command": "ls"})).await), "honest\n[exit code 0]");
 }
 
-/// Wait until the file is there.
-async fn written(path: &std::path::Path) -> String {
-    loop {
-        if let Ok(text) = std::fs::read_to_string(path) {
-            return text;
+/// Long enough for the slowest machine; only a broken engine gets there.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(60);
+
+/// Wait until this is so.
+async fn until<T>(what: impl Fn() -> Option<T>) -> T {
+    let polling = async {
+        loop {
+            match what() {
+                Some(found) => return found,
+                None => tokio::time::sleep(std::time::Duration::from_millis(5)).await,
+            }
         }
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
+    };
+    tokio::time::timeout(PATIENCE, polling).await.expect("it happens")
 }
 
-/// Wait until none of them runs; a test that waits too long is ended by whoever runs it.
+/// What the file says, once it is there.
+async fn written(path: &std::path::Path) -> String {
+    until(|| std::fs::read_to_string(path).ok()).await
+}
+
+/// Wait until none of them runs.
 async fn gone(pids: &[&str]) {
     assert!(!pids.is_empty());
-    while pids.iter().any(|pid| is_alive(pid)) {
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
+    until(|| (!pids.iter().any(|pid| is_alive(pid))).then_some(())).await;
 }

@@ -29,7 +29,9 @@ pub(super) fn check(asked: &Asked<'_>) -> Result<(), ApiError> {
     if blocks.len() > 1 {
         return refuse("compaction_block_ambiguous", format!("{}: more than one compaction block", blocks[1].path()));
     }
-    if (block.message, block.index) != (0, 0) {
+    // A summary by threshold stands where the reply began; what was before it is already forgotten.
+    let first = (block.message, block.index) == (0, 0) || asked.has_beta(betas::THRESHOLD_COMPACTION);
+    if !first {
         return refuse("compaction_block_misplaced", format!("{}: a compaction block must come first", block.path()));
     }
     let signature = block.block["signature"].as_str().unwrap_or_default();

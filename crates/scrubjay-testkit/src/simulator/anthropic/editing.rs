@@ -1,6 +1,7 @@
 //! Context management on the server: what the model no longer reads although the client still sends it.
 
 use super::request::{Asked, Role, Said, Weight};
+use super::threshold::COMPACT;
 use crate::simulator::error::ApiError;
 use crate::simulator::models::KeptThinking;
 use crate::simulator::tokens;
@@ -34,6 +35,7 @@ pub(super) fn apply(asked: &Asked<'_>, mut said: Vec<Said>, opening: u64) -> Res
                 return Err(ApiError::invalid(message));
             }
             Some(CLEAR_THINKING) => clear_thinking(asked, &mut said, edit),
+            Some(COMPACT) => None,
             Some(CLEAR_TOOL_USES) => clear_tool_uses(asked, &mut said, edit, opening),
             other => {
                 let tag = other.unwrap_or_default();

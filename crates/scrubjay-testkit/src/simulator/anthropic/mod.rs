@@ -8,6 +8,7 @@ mod render;
 mod request;
 mod response;
 pub(super) mod thinking;
+mod threshold;
 mod validate;
 
 pub(super) use request::canonical;
@@ -26,6 +27,7 @@ use scrubjay::prompt_cache::rules::{CacheRequest, Outcome, Shelf};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use thinking::Chain;
+use threshold::{Afterwards, Summary};
 
 /// A request that was found good, and what the model reads of it.
 struct Prepared {
@@ -60,7 +62,8 @@ fn prepare(asked: &Asked<'_>, shared: &Shared) -> Result<Prepared, ApiError> {
 
 /// `POST /v1/messages/count_tokens`.
 pub(super) fn count_tokens(shared: &Arc<Shared>, request: &RecordedRequest) -> Answered {
-    let asked = Asked::read(shared, request)?;
+    let mut asked = Asked::read(shared, request)?;
+    threshold::forget_compacted(&mut asked);
     let prepared = prepare(&asked, shared)?;
     let mut counted = json!({ "input_tokens": prepared.rendered.tokens });
     if asked.asks("context_management") {
@@ -71,24 +74,36 @@ pub(super) fn count_tokens(shared: &Arc<Shared>, request: &RecordedRequest) -> A
 
 /// `POST /v1/messages`.
 pub(super) fn messages(shared: &Arc<Shared>, request: &RecordedRequest) -> Answered {
-    let asked = Asked::read(shared, request)?;
+    let mut asked = Asked::read(shared, request)?;
+    threshold::forget_compacted(&mut asked);
     if asked.json["max_tokens"].as_u64().is_none() {
         return Err(ApiError::invalid("max_tokens: Field required"));
     }
-    let prepared = prepare(&asked, shared)?;
+    let mut prepared = prepare(&asked, shared)?;
     let (tokens, window) = (prepared.rendered.tokens, asked.row.window);
     if tokens > window {
         return Err(ApiError::invalid(format!("prompt is too long: {tokens} tokens > {window} maximum")));
     }
-    let prewarm = asked.max_tokens() == 0;
-    let reply = if prewarm { Reply::message(Vec::new()).stop("max_tokens") } else { shared.reply_to(request)? };
+    let summary = match threshold::summarise(shared, request, &asked, &mut prepared)? {
+        Ok(summary) => summary,
+        Err(fault) => return Ok(fault),
+    };
+    let reply = reply_to(shared, request, &asked, summary.as_ref())?;
     let pieces = match pieces_or_fault(shared, request, &reply) {
         Ok(pieces) => pieces,
         Err(fault) => return Ok(fault),
     };
+    if pauses(summary.as_ref()) {
+        // Nothing is read after a summary that ends the reply, so nothing but the summary is billed.
+        prepared.rendered.blocks.clear();
+    }
     let outcome = ask_cache(shared, &asked, &prepared.rendered)?;
-    let composed = compose(shared, &asked, &prepared, (&reply, pieces));
-    let message = message(shared, &asked, &prepared, (&outcome, &composed));
+    let mut composed = compose(shared, &asked, &prepared, (&reply, pieces));
+    composed.content.splice(0..0, summary.iter().map(|summary| summary.block.clone()));
+    let mut message = message(shared, &asked, &prepared, (&outcome, &composed));
+    if let Some(summary) = summary {
+        add_iterations(&mut message, &summary);
+    }
     shared.update(request.index, |answer| {
         answer.usage = Some(outcome.usage(composed.output));
         answer.cache = Some(outcome.clone());
@@ -102,6 +117,39 @@ pub(super) fn messages(shared: &Arc<Shared>, request: &RecordedRequest) -> Answe
     let later = Arc::clone(shared);
     let begin = move || later.memory().cache.begin_response(&outcome, later.clock.now());
     Ok(Turn::Send(parcel.travelling_like(&reply).at_first_byte(Box::new(begin))))
+}
+
+fn pauses(summary: Option<&Summary>) -> bool {
+    summary.is_some_and(|summary| summary.afterwards == Afterwards::Pause)
+}
+
+/// What the script says, where a model is asked at all.
+fn reply_to(
+    shared: &Shared,
+    request: &RecordedRequest,
+    asked: &Asked<'_>,
+    summary: Option<&Summary>,
+) -> Result<Reply, ApiError> {
+    if pauses(summary) {
+        return Ok(Reply::message(Vec::new()).stop("compaction"));
+    }
+    if asked.max_tokens() == 0 {
+        return Ok(Reply::message(Vec::new()).stop("max_tokens"));
+    }
+    shared.reply_to(request)
+}
+
+/// Name what was billed apart: the summary, then the message, if one was written.
+fn add_iterations(message: &mut Value, summary: &Summary) {
+    let named = |kind: &str, mut usage: Value| {
+        usage["type"] = json!(kind);
+        usage
+    };
+    let mut iterations = vec![named("compaction", response::usage_json(&summary.usage, 0))];
+    if summary.afterwards == Afterwards::GoOn {
+        iterations.push(named("message", message["usage"].clone()));
+    }
+    message["usage"]["iterations"] = json!(iterations);
 }
 
 fn ask_cache(shared: &Shared, asked: &Asked<'_>, rendered: &Rendered) -> Result<Outcome, ApiError> {
@@ -162,4 +210,106 @@ fn message(shared: &Shared, asked: &Asked<'_>, prepared: &Prepared, made: (&Outc
         message["input_transformations"] = json!(prepared.transformations);
     }
     message
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulator::server::{Config, Switch};
+    use crate::simulator::{Script, SimClock, default_models};
+    use proptest::prelude::*;
+
+    fn shared() -> Arc<Shared> {
+        let config = Config {
+            models: default_models(),
+            key: None,
+            cache_edits: Switch::On,
+            old_account: Switch::Off,
+            control: Switch::Off,
+            betas: Vec::new(),
+        };
+        Arc::new(Shared::new(config, SimClock::default(), Script::echo()))
+    }
+
+    /// JSON that is almost a request: the right words in wrong places.
+    fn almost() -> impl Strategy<Value = Value> {
+        let word = prop::sample::select(vec![
+            "text",
+            "thinking",
+            "tool_use",
+            "tool_result",
+            "compaction",
+            "cache_edits",
+            "user",
+            "5m",
+            "1h",
+            "x",
+            "",
+        ]);
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i32>().prop_map(Value::from),
+            word.prop_map(Value::from)
+        ];
+        leaf.prop_recursive(4, 40, 4, |inner| {
+            let key = prop::sample::select(vec![
+                "type",
+                "text",
+                "content",
+                "id",
+                "tool_use_id",
+                "input",
+                "name",
+                "signature",
+                "thinking",
+                "data",
+                "cache_control",
+                "ttl",
+                "edits",
+                "keep",
+                "value",
+                "trigger",
+                "clear_at",
+                "citations",
+                "role",
+            ]);
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::vec((key, inner), 0..5)
+                    .prop_map(|fields| fields.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn no_request_makes_it_fall_over(content in almost(), system in almost(), tools in almost(), extra in almost()) {
+            let shared = shared();
+            let betas = "compact-2026-09-04,context-management-2025-06-27,thinking-binding-controls-2026-08-01,cache-diagnosis-2026-04-07";
+            let headers = vec![("anthropic-version".to_owned(), "2023-06-01".to_owned()), ("anthropic-beta".to_owned(), betas.to_owned())];
+            let messages = [json!([{ "role": "user", "content": content }]), json!([content]), content];
+            for messages in messages {
+                let plain = json!({
+                    "model": "claude-opus-5-5", "max_tokens": 9, "messages": messages, "system": system, "tools": tools
+                });
+                let mut full = plain.clone();
+                for field in ["thinking", "output_config", "diagnostics", "cache_control", "tool_choice"] {
+                    full[field] = extra.clone();
+                }
+                let mut edited = plain.clone();
+                edited["context_management"] = json!({ "edits": [extra] });
+                edited["stream"] = json!(true);
+                for json in [plain, full, edited] {
+                    let request = RecordedRequest { json, headers: headers.clone(), ..RecordedRequest::default() };
+                    let refused = messages_of(&shared, &request);
+                    prop_assert!(refused.is_none_or(|status| (400..=500).contains(&status)));
+                }
+            }
+        }
+    }
+
+    fn messages_of(shared: &Arc<Shared>, request: &RecordedRequest) -> Option<u16> {
+        super::messages(shared, request).err().map(|error| error.status)
+    }
 }

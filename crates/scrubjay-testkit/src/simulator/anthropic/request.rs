@@ -142,8 +142,8 @@ fn as_blocks(content: &Value) -> Vec<Value> {
 pub(crate) fn canonical(block: &Value) -> String {
     let mut bare = block.clone();
     strip(&mut bare);
-    for part in bare["content"].as_array_mut().into_iter().flatten() {
-        strip(part);
+    if let Some(parts) = bare.get_mut("content").and_then(Value::as_array_mut) {
+        parts.iter_mut().for_each(strip);
     }
     bare.to_string()
 }

@@ -43,10 +43,13 @@ fn check_headers(asked: &Asked<'_>, config: &Config) -> Verdict {
 }
 
 fn check_fields(asked: &Asked<'_>) -> Verdict {
-    let gated =
-        [("compaction", betas::COMPACTION), ("diagnostics", betas::DIAGNOSIS), ("context_management", betas::CLEARING)];
-    for (field, beta) in gated {
-        if asked.asks(field) && !asked.has_beta(beta) {
+    let gated = [
+        ("compaction", &[betas::COMPACTION][..]),
+        ("diagnostics", &[betas::DIAGNOSIS]),
+        ("context_management", &[betas::CLEARING, betas::THRESHOLD_COMPACTION]),
+    ];
+    for (field, any_of) in gated {
+        if asked.asks(field) && !any_of.iter().any(|beta| asked.has_beta(beta)) {
             return refuse(format!("{field}: Extra inputs are not permitted"));
         }
     }

@@ -39,9 +39,9 @@ impl Bash {
             include_str!("../../../prompts/tools/bash.md"),
             &["command"],
             json!({
-                "command": { "type": "string", "description": "The command line." },
-                "timeout_ms": { "type": "integer", "minimum": 1, "description": "Stop it after this many milliseconds." },
-                "description": { "type": "string", "description": "What it does, in a few words, for the person." },
+                "command": { "type": "string" },
+                "timeout_ms": { "type": "integer", "minimum": 1 },
+                "description": { "type": "string" },
             }),
         );
         Self { spec }

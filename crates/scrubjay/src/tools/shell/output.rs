@@ -50,8 +50,9 @@ impl HeadAndTail {
     }
 }
 
+/// A progress bar writes over its line: here each state gets a line of its own, so that nothing hides anything.
 fn plain(bytes: &[u8]) -> String {
-    let text = String::from_utf8_lossy(bytes).replace("\r\n", "\n");
+    let text = String::from_utf8_lossy(bytes).replace("\r\n", "\n").replace('\r', "\n");
     shown(&text).into_owned()
 }
 
@@ -87,6 +88,7 @@ mod tests {
         assert_eq!(kept(4, &[b"abcdefgh"]), "ab\n[… 4 bytes left out …]\ngh");
         assert_eq!(kept(6, &["aäöüz".as_bytes()]), "aä\n[… 2 bytes left out …]\nüz");
         assert_eq!(kept(100, &[b"bad \xff\r\nnext\x07"]), "bad \u{fffd}\nnext⟦U+0007⟧");
+        assert_eq!(kept(100, &[b"1%\r2%\r3%\n"]), "1%\n2%\n3%\n");
         assert_eq!(kept(100, &[]), "");
     }
 

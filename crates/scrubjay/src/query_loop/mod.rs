@@ -1,12 +1,16 @@
 //! The query loop: one question in, one answer out, and everything that keeps the conversation small on the way.
 //! Read this file top to bottom and you have read the engine.
 
+mod moments;
+
 use crate::agents::fork::{self, Origins};
-use crate::context::{self, Full};
+use crate::context::{self, Full, Unready, tool_results};
 use crate::desk::Desk;
 use crate::errand::{Errand, Outcome};
 use crate::event::Event;
-use crate::message::{Block, Kind, Origin, Role, StopReason, Usage};
+use crate::hooks::HookEvent;
+use crate::limits::Limits;
+use crate::message::{Block, Kind, Origin, Role, StopReason, ToolUse, Usage};
 use crate::model::{ModelError, Reply};
 use crate::prompt::Prompt;
 use crate::prompts;
@@ -54,9 +58,21 @@ pub enum Error {
     /// The person interrupted.
     #[error("interrupted")]
     Interrupted,
+    /// A hook said no.
+    #[error("a hook stopped this: {0}")]
+    Blocked(String),
     /// It went on for too long.
     #[error("stopped after {0} rounds without an answer; ask again to go on, or raise the limit `rounds_per_question`")]
     TooManyRounds(u64),
+}
+
+impl From<Unready> for Error {
+    fn from(unready: Unready) -> Self {
+        match unready {
+            Unready::Full(full) => Error::Full(full),
+            Unready::Transcript(error) => Error::Transcript(error),
+        }
+    }
 }
 
 impl Session {
@@ -72,12 +88,11 @@ impl Session {
     /// Ask, and get an answer.
     pub async fn ask(&mut self, question: Vec<Block>) -> Result<Answer, Error> {
         let cancel = self.interrupt.arm();
-        self.tell_the_date()?;
-        self.say(Role::User, Origin::Person, question)?;
-        let mut answering = Answering::new(self.desk.limits.cut_stream_resumes);
+        self.take_in(question, &cancel).await?;
+        let mut answering = Answering::new(&self.desk.limits);
         for _ in 0..self.desk.limits.rounds_per_question {
             let prompt = self.ready()?;
-            let reply = match turn::sample(&self.desk, &prompt, Stage::Front, &cancel).await {
+            let reply = match turn::sample(&self.desk, &prompt, Stage::Front(self.scene()), &cancel).await {
                 Ok(reply) => reply,
                 Err(halt) => {
                     self.recover(halt, &mut answering)?;
@@ -85,17 +100,20 @@ impl Session {
                 }
             };
             self.record(&reply, &mut answering)?;
-            if reply.is_final() {
+            let go_on = match reply.is_final() {
+                true => self.may_stop(&reply, &mut answering, &cancel).await?,
+                false => self.run_tools(&reply, &cancel).await?,
+            };
+            if go_on == GoOn::No {
                 return Ok(answering.finish(&reply));
             }
-            self.run_tools(&reply, &cancel).await?;
         }
         Err(Error::TooManyRounds(self.desk.limits.rounds_per_question))
     }
 
     /// Everything before a request: fit the window, make it safe on disk, render.
     fn ready(&mut self) -> Result<Prompt, Error> {
-        context::prepare(&self.transcript, &self.desk)?;
+        context::prepare(&mut self.transcript, &self.desk)?;
         self.transcript.settle()?;
         Ok(Prompt::of(self.transcript.view()))
     }
@@ -105,14 +123,20 @@ impl Session {
         if !reply.blocks.is_empty() {
             self.say(Role::Assistant, Origin::Model, reply.blocks.clone())?;
         }
-        self.book(reply.usage, reply.model.clone(), reply.stop.clone())?;
+        self.book(Call {
+            source: Call::MAIN.to_owned(),
+            model: reply.model.clone(),
+            usage: reply.usage,
+            stop: reply.stop.clone(),
+            cleared: reply.cleared,
+        })?;
         answering.usage += reply.usage;
         answering.rounds += 1;
         Ok(())
     }
 
     /// Run the tools a reply called; their results enter the record together, each call with its answer.
-    async fn run_tools(&mut self, reply: &Reply, cancel: &CancellationToken) -> Result<(), Error> {
+    async fn run_tools(&mut self, reply: &Reply, cancel: &CancellationToken) -> Result<GoOn, Error> {
         let calls: Vec<_> = reply
             .blocks
             .iter()
@@ -122,18 +146,30 @@ impl Session {
             })
             .collect();
         let seen = self.transcript.view().files.clone();
-        let hand = Hand { gate: &self.desk.gate, seen: &seen, cancel, stage: Stage::Front };
+        let hand = Hand { gate: &self.desk.gate, seen: &seen, cancel, stage: Stage::Front(self.scene()) };
         let round = turn::run_tools(&self.desk, &calls, &hand).await;
-        let interrupted = round.interrupted;
-        self.admit(round)?;
-        if interrupted { Err(Error::Interrupted) } else { Ok(()) }
+        let (interrupted, stop) = (round.interrupted, round.stop.clone());
+        self.admit(round, &calls)?;
+        match (interrupted, stop) {
+            (true, _) => Err(Error::Interrupted),
+            (false, Some(reason)) => Err(Error::Blocked(reason)),
+            (false, None) => Ok(GoOn::Yes),
+        }
     }
 
-    fn admit(&mut self, round: Round) -> Result<(), Error> {
+    /// Results pass layer 1 on their way into the record; what enters there is what every later request carries.
+    fn admit(&mut self, round: Round, calls: &[ToolUse]) -> Result<(), Error> {
+        let now = self.desk.clock.now();
+        let folder = self.transcript.folder().map(|folder| folder.join("tool-results"));
+        let admitted = tool_results::admit(round.results, calls, folder.as_deref(), &self.desk);
         for (path, digest) in round.saw {
-            self.transcript.append(Entry::Saw { path, digest }, self.desk.clock.now())?;
+            self.transcript.append(Entry::Saw { path, digest }, now)?;
         }
-        self.say(Role::User, Origin::Tool, round.results)
+        for spilled in admitted.spilled {
+            self.transcript.append(Entry::Spilled(spilled), now)?;
+        }
+        self.say(Role::User, Origin::Tool, admitted.results)?;
+        self.add_context(HookEvent::PostToolUse, round.context)
     }
 
     /// What to do when there is no reply: keep what was shown, and go on where that makes sense.
@@ -165,7 +201,8 @@ impl Session {
         if !kept.is_empty() {
             self.say(Role::Assistant, Origin::Model, kept)?;
         }
-        self.book(usage, self.desk.model.name().to_owned(), StopReason::Other("cut".to_owned()))
+        let (source, model) = (Call::MAIN.to_owned(), self.desk.model.name().to_owned());
+        self.book(Call { source, model, usage, stop: StopReason::Other("cut".to_owned()), cleared: 0 })
     }
 
     /// Send an errand: a fork with this session's exact prefix. Its cost and its receipt are recorded when it is home.
@@ -240,10 +277,8 @@ impl Session {
         Ok(())
     }
 
-    fn book(&mut self, usage: Usage, model: String, stop: StopReason) -> Result<(), Error> {
-        let source = Call::MAIN.to_owned();
-        self.desk.events.emit(Event::Replied { source: source.clone(), usage });
-        let call = Call { source, model, usage, stop };
+    fn book(&mut self, call: Call) -> Result<(), Error> {
+        self.desk.events.emit(Event::Replied { source: call.source.clone(), usage: call.usage });
         Ok(self.transcript.append(Entry::Replied(call), self.desk.clock.now())?)
     }
 
@@ -281,16 +316,27 @@ impl Interrupt {
     }
 }
 
+/// Whether the loop goes round once more.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum GoOn {
+    Yes,
+    No,
+}
+
 /// What is counted while a question is being answered.
 struct Answering {
     usage: Usage,
     rounds: u64,
+    /// How often a cut reply may still be continued.
     resumes: u64,
+    /// How often hooks may still keep the model from stopping.
+    objections: u64,
 }
 
 impl Answering {
-    fn new(resumes: u64) -> Self {
-        Self { usage: Usage::default(), rounds: 0, resumes }
+    fn new(limits: &Limits) -> Self {
+        let (resumes, objections) = (limits.cut_stream_resumes, limits.stop_hook_objections);
+        Self { usage: Usage::default(), rounds: 0, resumes, objections }
     }
 
     fn finish(self, reply: &Reply) -> Answer {
