@@ -1,2 +1,96 @@
-//! placeholder
-fn main() {}
+//! scrubjay: the terminal agent and its doors.
+
+mod arguments;
+mod chat;
+mod commands;
+mod environment;
+mod failure;
+mod happening;
+mod log;
+mod nearest;
+mod paper;
+mod permit;
+mod places;
+mod report;
+mod seat;
+mod service;
+mod shelf;
+mod web_fetch;
+mod workplace;
+
+use arguments::{Arguments, Command, OutputFormat};
+use clap::{CommandFactory as _, Parser as _};
+use environment::Environment;
+use failure::{Exit, Failure};
+use paper::{Form, Paper};
+use seat::Seat;
+use std::process::ExitCode;
+use workplace::Workplace;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let environment = Environment::of_process();
+    let mut paper = Paper::new(&arguments.general, &environment);
+    if arguments.print.is_some() && arguments.output_format != OutputFormat::Text {
+        paper.form = Form::Json;
+    }
+    let runtime = match tokio::runtime::Runtime::new() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            paper.failure(&Failure::failed(format!("the program cannot start: {error}")));
+            return Exit::Failed.into();
+        }
+    };
+    let done = runtime.block_on(run(&arguments, environment, &paper));
+    // A read of the keyboard may still be waiting for a key; nobody waits for it.
+    runtime.shutdown_background();
+    match done {
+        Ok(()) => Exit::Fine.into(),
+        Err(failure) => {
+            if !failure.message.is_empty() {
+                paper.failure(&failure);
+            }
+            failure.exit.into()
+        }
+    }
+}
+
+async fn run(arguments: &Arguments, environment: Environment, paper: &Paper) -> Result<(), Failure> {
+    if let Some(Command::Completions { shell }) = &arguments.command {
+        return commands::completions(*shell);
+    }
+    let workplace = Workplace::find(arguments, environment)?;
+    workplace.settings.warnings.iter().for_each(|warning| paper.warn(warning));
+    let goes_on = arguments.session.newest || arguments.session.resume.is_some();
+    match (&arguments.command, &arguments.print, &arguments.words) {
+        (Some(Command::Chat), _, _) => talk(arguments, workplace, paper).await,
+        (Some(command), _, _) => commands::run(command, &workplace, paper).await,
+        (None, Some(_), _) => {
+            let seat = sit_down(arguments, workplace, paper).await?;
+            commands::print::run(arguments, seat, paper).await
+        }
+        (None, None, Some(word)) => Err(unknown(word)),
+        (None, None, None) if goes_on => talk(arguments, workplace, paper).await,
+        (None, None, None) => commands::at_rest(&workplace, paper),
+    }
+}
+
+async fn talk(arguments: &Arguments, workplace: Workplace, paper: &Paper) -> Result<(), Failure> {
+    let seat = sit_down(arguments, workplace, paper).await?;
+    chat::run(arguments, seat, paper).await
+}
+
+async fn sit_down(arguments: &Arguments, workplace: Workplace, paper: &Paper) -> Result<Seat, Failure> {
+    workplace.places.prepare()?;
+    log::begin(&workplace.places.log(), paper.volume);
+    Seat::take(arguments, workplace, paper).await
+}
+
+fn unknown(word: &str) -> Failure {
+    let command = Arguments::command();
+    let names = command.get_subcommands().map(clap::Command::get_name);
+    let meant =
+        nearest::nearest(word, names).map(|name| format!("; did you mean `scrubjay {name}`?")).unwrap_or_default();
+    Failure::usage(format!("there is no command `{}`{meant}", scrubjay::tools::shown(word)))
+        .fix("`scrubjay --help` lists them; a question is asked with -p")
+}

@@ -158,6 +158,12 @@ limits! {
 
     errand_turns = 5 "turns" in "agents", 1..=1_000, "a background fork that did not say otherwise";
     drain_ms = 60_000 "milliseconds" in "agents", 0..=3_600_000, "background work gets this long when the program leaves";
+
+    fetch_redirects = 10 "redirects" in "doors", 0..=50, "on one host; another host is never followed to";
+    second_interrupt_ms = 2_000 "milliseconds" in "doors", 100..=60_000, "a second Ctrl-C within this time leaves the chat";
+    history_lines = 1_000 "lines" in "doors", 0..=1_000_000, "remembered of what was typed";
+    piped_prompt_bytes = 10_485_760 "bytes" in "doors", 1_024..=1_073_741_824, "largest prompt that is read from a pipe";
+    listed_sessions = 20 "sessions" in "doors", 1..=100_000, "shown by `scrubjay sessions` unless all are asked for";
 }
 
 /// The table as TOML with its defaults: `docs/limits.toml`, and a starting point for a settings file.

@@ -40,6 +40,11 @@ pub fn hook_context(event: &str, text: &str) -> String {
     fill(include_str!("../prompts/hook-context.md"), &[("event", event), ("text", text)])
 }
 
+/// A command the person ran beside the conversation, and what it said.
+pub fn ran_by_person(command: &str, output: &str) -> String {
+    fill(include_str!("../prompts/ran-by-person.md"), &[("command", command), ("output", output)])
+}
+
 /// What the model sees of a tool result that was stored.
 pub fn stored_result(size: &str, path: &str, how: &str, preview: &str) -> String {
     let values = [("size", size), ("path", path), ("how", how), ("preview", preview)];

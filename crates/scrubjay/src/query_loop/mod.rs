@@ -287,6 +287,11 @@ impl Session {
         &self.transcript
     }
 
+    /// Leave, and keep the record.
+    pub fn into_transcript(self) -> Transcript {
+        self.transcript
+    }
+
     /// What the session works with.
     pub fn desk(&self) -> &Desk {
         &self.desk

@@ -218,7 +218,7 @@ settings! {
     CACHE_TTL = choice("cache_ttl", &["auto", "5m", "1h"], "how long the provider keeps the prefix; auto goes by price").environment(&["SCRUBJAY_CACHE_TTL"]).once_per_session();
     EMBEDDING_URL = text("recall.embedding_url", "", "an endpoint for semantic recall").environment(&["SCRUBJAY_EMBEDDING_URL"]).user_only();
 
-    PERMISSION_MODE = choice("permission_mode", &["default", "acceptEdits", "plan", "bypassPermissions"], "what the agent may do without asking").environment(&["SCRUBJAY_PERMISSION_MODE"]).aliases(&["permissions.defaultMode"]).user_only();
+    PERMISSION_MODE = choice("permission_mode", &["ask", "accept-edits", "read-only", "allow-all", "plan"], "what the agent may do without asking").environment(&["SCRUBJAY_PERMISSION_MODE"]).aliases(&["permissions.defaultMode"]).user_only();
     PERMISSIONS_ALLOW = list("permissions.allow", "calls that need no question").user_only();
     PERMISSIONS_ASK = list("permissions.ask", "calls that always need a question");
     PERMISSIONS_DENY = list("permissions.deny", "calls that are refused");
@@ -227,6 +227,7 @@ settings! {
     MCP_SERVERS = table("mcp_servers", "tool servers that are started").aliases(&["mcpServers"]).user_only();
     INSTRUCTIONS_EXCLUDE = list("instructions.exclude", "instruction files that are not loaded").aliases(&["claudeMdExcludes"]).once_per_session();
 
+    WEB_PRIVATE_ADDRESSES = flag("web.private_addresses", false, "let pages be fetched from private networks").environment(&["SCRUBJAY_WEB_PRIVATE_ADDRESSES"]).user_only();
     SERVE_BIND = text("serve.bind", "127.0.0.1:0", "where the proxy and the dashboard listen").environment(&["SCRUBJAY_SERVE_BIND"]).user_only();
     SERVE_UPSTREAM = text("serve.upstream", "", "where the proxy sends requests").environment(&["SCRUBJAY_SERVE_UPSTREAM"]).user_only();
 }

@@ -7,6 +7,7 @@ use crate::event::Event;
 use crate::gate::{Gate, Verdict};
 use crate::hooks::{HookOutcome, Moment, Permission};
 use crate::message::{Block, ToolResult, ToolUse};
+use crate::model::Pending;
 use crate::prompts;
 use crate::tool::{Bench, Effect, Tool, ToolOutcome};
 use futures::FutureExt as _;
@@ -46,10 +47,10 @@ pub async fn run_tools(desk: &Desk, calls: &[ToolUse], hand: &Hand<'_>) -> Round
         let together = rest.iter().take_while(|call| effect_of(desk, call).is_read_only()).count().max(1);
         let (batch, later) = rest.split_at(together);
         let width = usize::try_from(desk.limits.parallel_tools).unwrap_or(1);
-        let finished: Vec<Finished> = futures::stream::iter(batch.iter().map(|call| run_one(desk, call, hand, &seen)))
-            .buffered(width)
-            .collect()
-            .await;
+        // Boxed, so that the whole question can be asked on a task of its own.
+        let running: Vec<Pending<'_, Finished>> =
+            batch.iter().map(|call| -> Pending<'_, Finished> { Box::pin(run_one(desk, call, hand, &seen)) }).collect();
+        let finished: Vec<Finished> = futures::stream::iter(running).buffered(width).collect().await;
         for done in finished {
             seen.extend(done.outcome.saw.iter().cloned());
             round.take(done);

@@ -1,0 +1,265 @@
+//! What can be typed: everyday verbs first.
+
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use std::path::PathBuf;
+
+/// The whole command line.
+#[derive(Debug, Parser)]
+#[command(
+    name = "scrubjay",
+    version,
+    about = "Seven layers of memory for language-model agents",
+    after_help = "Exit codes: 0 ok, 1 failed, 2 usage, 3 nothing found, 4 refused by policy, 5 model service unreachable.",
+    disable_help_subcommand = false
+)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+
+    /// Answer one question and leave; piped input is part of the question
+    #[arg(short, long, value_name = "PROMPT", num_args = 0..=1, default_missing_value = "")]
+    pub(crate) print: Option<String>,
+
+    /// The question, when flags stand between it and -p
+    #[arg(value_name = "PROMPT", hide = true)]
+    pub(crate) words: Option<String>,
+
+    /// What -p writes to standard output
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub(crate) output_format: OutputFormat,
+
+    #[command(flatten)]
+    pub(crate) session: SessionFlags,
+
+    #[command(flatten)]
+    pub(crate) model: ModelFlags,
+
+    #[command(flatten)]
+    pub(crate) permission: PermissionFlags,
+
+    #[command(flatten)]
+    pub(crate) general: GeneralFlags,
+}
+
+/// Which conversation.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Session")]
+pub(crate) struct SessionFlags {
+    /// Go on with the newest session of this project
+    #[arg(short = 'c', long = "continue", global = true, conflicts_with = "resume")]
+    pub(crate) newest: bool,
+
+    /// Go on with this session (its id, or the beginning of it); without an id, choose from a list
+    #[arg(short, long, global = true, value_name = "ID", num_args = 0..=1, default_missing_value = "")]
+    pub(crate) resume: Option<String>,
+
+    /// Go on in a copy and leave the original as it is
+    #[arg(long, global = true)]
+    pub(crate) fork_session: bool,
+}
+
+/// Who answers.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Model")]
+pub(crate) struct ModelFlags {
+    /// The model to ask
+    #[arg(short, long, global = true, value_name = "NAME")]
+    pub(crate) model: Option<String>,
+
+    /// The service that has it: anthropic, openai, ollama, offline
+    #[arg(long, global = true, value_name = "NAME")]
+    pub(crate) provider: Option<String>,
+
+    /// Where the service is
+    #[arg(long, global = true, value_name = "URL", value_hint = ValueHint::Url)]
+    pub(crate) base_url: Option<String>,
+}
+
+/// What the model may do.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Permission")]
+pub(crate) struct PermissionFlags {
+    /// What may happen without being asked about
+    #[arg(long, global = true, value_enum, value_name = "MODE")]
+    pub(crate) permission_mode: Option<PermissionMode>,
+
+    /// A tool that may be used without asking; can be given several times
+    #[arg(long, global = true, value_name = "TOOL")]
+    pub(crate) allow: Vec<String>,
+
+    /// Only the conversation: no hooks, no background work
+    #[arg(long, global = true)]
+    pub(crate) bare: bool,
+}
+
+/// What every command takes.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "General")]
+pub(crate) struct GeneralFlags {
+    /// Work in this directory
+    #[arg(short = 'C', long = "dir", global = true, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) dir: Option<PathBuf>,
+
+    /// Answer in JSON
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+
+    /// When to use colour
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    pub(crate) color: ColorWhen,
+
+    /// Say less
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+
+    /// Say more, on standard error and in the log
+    #[arg(short, long, global = true)]
+    pub(crate) verbose: bool,
+
+    /// Read the user's settings from this file
+    #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Change one setting for this run; can be given several times
+    #[arg(long, global = true, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+}
+
+/// The verbs, most used first.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Talk with a model that can work on this project
+    Chat,
+    /// Where things stand: model, sessions, places
+    Status,
+    /// Past sessions of this project
+    Sessions {
+        /// Every one of them
+        #[arg(long)]
+        all: bool,
+    },
+    /// What is in the window of a session, and how much room is left
+    Context {
+        #[command(flatten)]
+        which: WhichSession,
+        /// Ask the service to count, instead of estimating
+        #[arg(long)]
+        exact: bool,
+    },
+    /// What a session cost
+    Cost {
+        #[command(flatten)]
+        which: WhichSession,
+    },
+    /// Every setting and where its value comes from
+    Flags,
+    /// Every number that can be tuned
+    Limits,
+    /// Where settings lie and what they say
+    Config {
+        #[command(subcommand)]
+        what: ConfigCommand,
+    },
+    /// Check the installation; the output is safe to paste
+    Doctor,
+    /// Completions for a shell, to standard output
+    Completions {
+        /// Which shell
+        shell: clap_complete::Shell,
+    },
+}
+
+/// A session, for commands that look at one.
+#[derive(Debug, Args)]
+pub(crate) struct WhichSession {
+    /// Its id, the beginning of it, or `last`
+    #[arg(long, value_name = "ID", default_value = "last")]
+    pub(crate) session: String,
+}
+
+/// About settings.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// The files that are read
+    Path,
+    /// The values in force
+    Show {
+        /// Where each comes from
+        #[arg(long)]
+        origin: bool,
+    },
+}
+
+/// What print mode writes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutputFormat {
+    // The answer
+    #[default]
+    Text,
+    // One object with the answer and what it took
+    Json,
+    // One object a line, as things happen
+    StreamJson,
+}
+
+/// What may happen without being asked about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PermissionMode {
+    // Reading in the project is free; everything else is asked about
+    Ask,
+    // Changes to files in the project are free too
+    AcceptEdits,
+    // Nothing is changed, and nothing is asked
+    ReadOnly,
+    // Everything is allowed
+    AllowAll,
+    // Nothing is changed until the plan is approved
+    Plan,
+}
+
+/// When to use colour.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColorWhen {
+    // On a terminal, unless NO_COLOR says otherwise
+    #[default]
+    Auto,
+    // Always
+    Always,
+    // Never
+    Never,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory as _;
+
+    fn read(words: &[&str]) -> Arguments {
+        Arguments::try_parse_from([&["scrubjay"], words].concat()).unwrap()
+    }
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn a_prompt_may_stand_before_or_behind_other_flags() {
+        assert_eq!(read(&["-p", "hi", "--model", "m"]).print.as_deref(), Some("hi"));
+        let late = read(&["-p", "--model", "m", "hi"]);
+        assert_eq!((late.print.as_deref(), late.words.as_deref()), (Some(""), Some("hi")));
+        assert_eq!(read(&["-p", "status"]).print.as_deref(), Some("status"), "a prompt may be the name of a command");
+        assert_eq!(read(&["-p"]).print.as_deref(), Some(""));
+    }
+
+    #[test]
+    fn flags_stand_before_or_behind_the_command() {
+        for words in [&["--json", "sessions", "-C", "/x"][..], &["-C", "/x", "sessions", "--json"]] {
+            let arguments = read(words);
+            assert!(arguments.general.json && arguments.general.dir.is_some());
+        }
+        assert!(read(&["-c"]).session.newest);
+        assert_eq!(read(&["chat", "--resume"]).session.resume.as_deref(), Some(""));
+        assert_eq!(read(&["chat", "--allow", "Bash", "--allow", "Edit"]).permission.allow, ["Bash", "Edit"]);
+    }
+}

@@ -1,0 +1,186 @@
+//! What a person can do beside asking: slash commands, and shell commands of their own.
+
+use super::keyboard::{Purpose, Typed};
+use super::slash::{Slash, help};
+use super::{Change, Chat, Next};
+use crate::failure::Failure;
+use crate::paper::Tone;
+use crate::report::{Bill, Filling, ago};
+use crate::seat::Beginning;
+use crate::shelf::Shelf;
+use jiff::Timestamp;
+use scrubjay::message::{Block, ToolCallId};
+use scrubjay::permission::Mode;
+use scrubjay::prompts;
+use scrubjay::tool::Bench;
+use scrubjay::tools::{shown, tasks};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+impl Chat {
+    pub(super) async fn obey(&mut self, slash: Slash) -> Result<Next, Failure> {
+        let done = match slash {
+            Slash::Quit => return Ok(Next::Leave),
+            Slash::Help => self.say(&help()),
+            Slash::Clear => self.clear().await,
+            Slash::Cost => self.cost(),
+            Slash::Context => self.context(),
+            Slash::Resume(id) => self.resume(id).await,
+            Slash::Model(name) => self.model(name).await,
+            Slash::Plan => self.plan(),
+            Slash::Tasks => self.tasks(),
+        };
+        // What a command could not do is said, and the chat goes on.
+        match done {
+            Err(failure) if !failure.message.is_empty() => self.complain(&failure).map(|()| Next::Stay),
+            done => done.map(|()| Next::Stay),
+        }
+    }
+
+    async fn clear(&mut self) -> Result<(), Failure> {
+        self.ran.clear();
+        self.begin(Beginning::New, Change::Clear).await?;
+        self.aside("a new session; the old one can be resumed")
+    }
+
+    fn cost(&mut self) -> Result<(), Failure> {
+        let Some(session) = &self.session else { return Ok(()) };
+        let bill = Bill::of(session.transcript().view(), |model, usage| self.seat.service.cost(model, usage));
+        self.say(&bill.words(self.paper.ink))
+    }
+
+    fn context(&mut self) -> Result<(), Failure> {
+        let Some(session) = &self.session else { return Ok(()) };
+        let window = self.seat.service.model.window();
+        let filling = Filling::of(session.transcript().view(), window, &self.seat.workplace.limits);
+        self.say(&filling.words(self.paper.ink))
+    }
+
+    async fn resume(&mut self, id: Option<String>) -> Result<(), Failure> {
+        let chosen = match id {
+            Some(id) => Some(id),
+            None => self.choose_session().await?,
+        };
+        let Some(id) = chosen else { return Ok(()) };
+        let place = Shelf::of(&self.seat.workplace).find(&id)?;
+        let here = self.session.as_ref().is_some_and(|session| session.transcript().session().as_str() == place.id);
+        if here {
+            return self.aside("this is that session");
+        }
+        self.begin(Beginning::GoOn(place), Change::Resume).await?;
+        self.banner()
+    }
+
+    /// Let the person choose among past sessions.
+    pub(super) async fn choose_session(&mut self) -> Result<Option<String>, Failure> {
+        let most = usize::try_from(self.seat.workplace.limits.listed_sessions).unwrap_or(usize::MAX);
+        let glances = Shelf::of(&self.seat.workplace).glances(most)?;
+        if glances.is_empty() {
+            return Err(Failure::nothing_found("there is no session in this project yet"));
+        }
+        let now = Timestamp::now();
+        for (at, glance) in glances.iter().enumerate() {
+            let line = format!("{:>3}  {:<12} {}", at + 1, ago(glance.last, now), glance.title);
+            self.say(&line)?;
+        }
+        let typed = self.keyboard.read("  number or id, nothing to stay › ", Purpose::Answer).await;
+        let Typed::Line(line) = typed else { return Ok(None) };
+        let line = line.trim();
+        let numbered = line.parse::<usize>().ok().and_then(|number| glances.get(number.checked_sub(1)?));
+        Ok(match numbered {
+            Some(glance) => Some(glance.id.clone()),
+            None if line.is_empty() => None,
+            None => Some(line.to_owned()),
+        })
+    }
+
+    async fn model(&mut self, name: Option<String>) -> Result<(), Failure> {
+        let Some(name) = name else {
+            let now = self.seat.service.described(&self.seat.workplace);
+            return self.say(&format!("{now}\n  /model NAME changes it; the cache of what was said begins anew"));
+        };
+        let near = self.seat.service.near(&name).join(", ");
+        let seat = self.seat.with_model(&name).await?;
+        if let Some(session) = &mut self.session {
+            let opening = seat.opening(session.transcript().view());
+            session.reopen(seat.desk(self.person.clone(), self.events.clone()), opening)?;
+        }
+        self.seat = seat;
+        let known = if near.is_empty() || near.split(", ").any(|one| one == name) {
+            String::new()
+        } else {
+            format!(" (similar: {near})")
+        };
+        let now = self.seat.service.described(&self.seat.workplace);
+        self.aside(&format!("from now on: {now}{known}"))
+    }
+
+    fn plan(&mut self) -> Result<(), Failure> {
+        if self.seat.permit.mode() == Mode::Plan {
+            self.seat.permit.end_plan();
+            self.follow_mode()?;
+            return self.aside(&format!("planning is over; permission: {}", self.seat.permit.mode().name()));
+        }
+        self.seat.permit.begin_plan();
+        self.follow_mode()?;
+        self.aside("planning: nothing is changed until you approve a plan; /plan again to switch it off")
+    }
+
+    fn tasks(&mut self) -> Result<(), Failure> {
+        let Some(session) = &self.session else { return Ok(()) };
+        let history: Vec<_> = session.transcript().view().history.iter().map(AsRef::as_ref).cloned().collect();
+        match tasks::current::<scrubjay::message::Message>(&history) {
+            Some(list) if !list.is_empty() => {
+                let lines: Vec<String> =
+                    list.iter().map(|task| format!("  {} {}", mark(task.status), shown(&task.title))).collect();
+                self.say(&lines.join("\n"))
+            }
+            _ => self.aside("there is no task list"),
+        }
+    }
+
+    /// A command of the person's own: shown now, and told to the model with the next question.
+    pub(super) async fn run_command(&mut self, command: &str) -> Result<Next, Failure> {
+        if command.is_empty() {
+            return self.aside("what should be run? for example: !git status").map(|()| Next::Stay);
+        }
+        let output = self.shell(command).await;
+        let text = shown(&output).into_owned();
+        self.say(&text)?;
+        self.ran.push(Block::text(prompts::ran_by_person(command, &output)));
+        self.screen
+            .aside(Tone::Faint, "the model sees this with your next question")
+            .map_err(crate::paper::unwritten)?;
+        Ok(Next::Stay)
+    }
+
+    async fn shell(&mut self, command: &str) -> String {
+        let Some(session) = &self.session else { return String::new() };
+        let desk = session.desk();
+        let Some(bash) = desk.tools.iter().find(|tool| tool.spec().name == "Bash") else { return String::new() };
+        let (call, cancel) = (ToolCallId::new("person"), CancellationToken::new());
+        let seen = session.transcript().view().files.clone();
+        let input = json!({ "command": command });
+        // The person typed it, so nobody has to be asked.
+        let approved = bash.effect(&input, &desk.dir);
+        let (dir, limits) = (&desk.dir, &desk.limits);
+        let bench = Bench { dir, seen: &seen, limits, call: &call, approved: &approved, cancel: &cancel };
+        let running = bash.call(&input, &bench);
+        tokio::pin!(running);
+        let outcome = loop {
+            tokio::select! {
+                outcome = &mut running => break outcome,
+                _ = self.ctrl_c.recv() => cancel.cancel(),
+            }
+        };
+        outcome.parts.iter().filter_map(Block::as_text).collect::<Vec<_>>().join("\n")
+    }
+}
+
+fn mark(status: tasks::Status) -> &'static str {
+    match status {
+        tasks::Status::Pending => "[ ]",
+        tasks::Status::InProgress => "[>]",
+        tasks::Status::Done => "[x]",
+    }
+}

@@ -1,0 +1,186 @@
+//! The keyboard: lines a person types, with editing, history and more than one line where that is wanted.
+//!
+//! Reading blocks, so it has a thread of its own; the chat asks for a line and waits.
+
+use super::slash::COMMANDS;
+use crate::failure::Failure;
+use crate::paper::Ink;
+use rustyline::completion::Completer;
+use rustyline::error::ReadlineError;
+use rustyline::highlight::Highlighter;
+use rustyline::hint::Hinter;
+use rustyline::history::FileHistory;
+use rustyline::validate::{ValidationContext, ValidationResult, Validator};
+use rustyline::{Cmd, ColorMode, Config, Context, Editor, Helper, KeyCode, KeyEvent, Modifiers};
+use scrubjay::limits::Limits;
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use tokio::sync::oneshot;
+
+/// What came from the keyboard.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Typed {
+    /// A line, or several.
+    Line(String),
+    /// Ctrl-C.
+    Interrupted,
+    /// Ctrl-D, or the input has ended.
+    End,
+}
+
+/// What a line is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// Something for the model: remembered, and may have several lines.
+    Question,
+    /// An answer to the program.
+    Answer,
+}
+
+struct Wanted {
+    prompt: String,
+    purpose: Purpose,
+    reply: oneshot::Sender<Typed>,
+}
+
+/// The way to the thread that reads.
+pub(super) struct Keyboard {
+    wanted: mpsc::Sender<Wanted>,
+}
+
+impl Keyboard {
+    /// Begin to listen.
+    pub(super) fn start(history: &Path, ink: Ink, limits: &Limits) -> Result<Self, Failure> {
+        let silent = |error: ReadlineError| Failure::failed(format!("the terminal cannot be read: {error}"));
+        let remembered = usize::try_from(limits.history_lines).unwrap_or(usize::MAX);
+        let config = Config::builder()
+            .max_history_size(remembered)
+            .map_err(silent)?
+            .color_mode(if ink == Ink::Coloured { ColorMode::Enabled } else { ColorMode::Disabled })
+            .build();
+        let mut editor = Editor::<Lines, FileHistory>::with_config(config).map_err(silent)?;
+        editor.set_helper(Some(Lines { purpose: Purpose::Question }));
+        editor.bind_sequence(KeyEvent(KeyCode::Enter, Modifiers::ALT), Cmd::Newline);
+        let history = remember_in(history, &mut editor);
+        let (wanted, asked) = mpsc::channel();
+        std::thread::Builder::new()
+            .name("keyboard".to_owned())
+            .spawn(move || listen(&asked, editor, history.as_deref()))
+            .map_err(|error| Failure::failed(format!("the keyboard cannot be read: {error}")))?;
+        Ok(Self { wanted })
+    }
+
+    /// The next line. A reader that is gone has come to its end.
+    pub(super) async fn read(&self, prompt: &str, purpose: Purpose) -> Typed {
+        let (reply, typed) = oneshot::channel();
+        match self.wanted.send(Wanted { prompt: prompt.to_owned(), purpose, reply }) {
+            Ok(()) => typed.await.unwrap_or(Typed::End),
+            Err(_) => Typed::End,
+        }
+    }
+}
+
+/// A history that cannot be kept is no reason not to talk.
+fn remember_in(path: &Path, editor: &mut Editor<Lines, FileHistory>) -> Option<PathBuf> {
+    let ready = OpenOptions::new().append(true).create(true).mode(0o600).open(path);
+    let loaded = ready.map_err(ReadlineError::Io).and_then(|_| editor.load_history(path));
+    match loaded {
+        Ok(()) => Some(path.to_owned()),
+        Err(error) => {
+            tracing::warn!(%error, "what is typed will not be remembered");
+            None
+        }
+    }
+}
+
+fn listen(asked: &mpsc::Receiver<Wanted>, mut editor: Editor<Lines, FileHistory>, history: Option<&Path>) {
+    while let Ok(Wanted { prompt, purpose, reply }) = asked.recv() {
+        if let Some(lines) = editor.helper_mut() {
+            lines.purpose = purpose;
+        }
+        let typed = match editor.readline(&prompt) {
+            Ok(line) => Typed::Line(line),
+            Err(ReadlineError::Interrupted) => Typed::Interrupted,
+            Err(_) => Typed::End,
+        };
+        if let (Typed::Line(line), Purpose::Question) = (&typed, purpose) {
+            remember(&mut editor, line, history);
+        }
+        if reply.send(typed).is_err() {
+            return;
+        }
+    }
+}
+
+fn remember(editor: &mut Editor<Lines, FileHistory>, line: &str, history: Option<&Path>) {
+    let kept = editor.add_history_entry(line).and_then(|_| match history {
+        Some(path) => editor.append_history(path),
+        None => Ok(()),
+    });
+    if let Err(error) = kept {
+        tracing::warn!(%error, "a line was not remembered");
+    }
+}
+
+/// What the editor asks about a line that is being typed.
+struct Lines {
+    purpose: Purpose,
+}
+
+impl Helper for Lines {}
+impl Highlighter for Lines {}
+impl Hinter for Lines {
+    type Hint = String;
+}
+
+impl Completer for Lines {
+    type Candidate = String;
+
+    fn complete(&self, line: &str, pos: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<String>)> {
+        let Some(begun) = line.get(..pos).and_then(|begun| begun.strip_prefix('/')) else {
+            return Ok((pos, Vec::new()));
+        };
+        let names = COMMANDS.iter().map(|(name, _, _)| *name).filter(|name| name.starts_with(begun));
+        Ok((1, names.map(str::to_owned).collect()))
+    }
+}
+
+impl Validator for Lines {
+    fn validate(&self, typed: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
+        let more = self.purpose == Purpose::Question && wants_more(typed.input());
+        Ok(if more { ValidationResult::Incomplete } else { ValidationResult::Valid(None) })
+    }
+}
+
+/// A line that ends in a backslash, or an opened fence, goes on.
+fn wants_more(typed: &str) -> bool {
+    let fences = typed.lines().filter(|line| line.trim_start().starts_with("```")).count();
+    typed.ends_with('\\') || !fences.is_multiple_of(2)
+}
+
+/// What was meant by lines that were joined with a backslash.
+pub(super) fn unescaped(typed: &str) -> String {
+    typed.replace("\\\n", "\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn some_lines_go_on() {
+        for (typed, more) in [
+            ("hello", false),
+            ("hello \\", true),
+            ("hello \\\nworld", false),
+            ("```rust\nfn main() {}", true),
+            ("```rust\nfn main() {}\n```", false),
+            ("", false),
+        ] {
+            assert_eq!(wants_more(typed), more, "{typed:?}");
+        }
+        assert_eq!(unescaped("a \\\nb"), "a \nb");
+    }
+}

@@ -1,0 +1,235 @@
+//! The chat: a person types, the model answers, tools run, and Ctrl-C always works.
+
+mod answering;
+mod asides;
+mod consent;
+mod keyboard;
+mod screen;
+mod slash;
+
+use crate::arguments::Arguments;
+use crate::failure::Failure;
+use crate::happening::{Happening, Wire, wire};
+use crate::paper::{Paper, Tone, counted, unwritten};
+use crate::seat::{Beginning, Seat};
+use crate::shelf::{Shelf, asked};
+use consent::Standing;
+use keyboard::{Keyboard, Purpose, Typed, unescaped};
+use screen::Screen;
+use scrubjay::Session;
+use scrubjay::desk::Person;
+use scrubjay::event::Events;
+use scrubjay::message::Block;
+use slash::Slash;
+use std::io::Stdout;
+use std::time::{Duration, Instant};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc::UnboundedReceiver;
+
+/// Whether the chat goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    Stay,
+    Leave,
+}
+
+/// Why another conversation begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Change {
+    /// The chat begins.
+    Start,
+    /// The person wants a fresh one.
+    Clear,
+    /// The person goes on with another one.
+    Resume,
+}
+
+/// A chat that is going on.
+struct Chat {
+    seat: Seat,
+    paper: Paper,
+    keyboard: Keyboard,
+    screen: Screen<Stdout>,
+    happenings: UnboundedReceiver<Happening>,
+    person: Person,
+    events: Events,
+    /// Away only while a question is being answered.
+    session: Option<Session>,
+    /// What was allowed for the rest of the session.
+    standing: Standing,
+    /// Commands the person ran, for the next question.
+    ran: Vec<Block>,
+    ctrl_c: Signal,
+    /// When the last Ctrl-C was pressed that nothing followed.
+    interrupted: Option<Instant>,
+}
+
+/// Talk until the person leaves.
+pub(crate) async fn run(arguments: &Arguments, seat: Seat, paper: &Paper) -> Result<(), Failure> {
+    let keyboard = Keyboard::start(&seat.workplace.places.history(), paper.ink, &seat.workplace.limits)?;
+    let ctrl_c = signal(SignalKind::interrupt())
+        .map_err(|error| Failure::failed(format!("Ctrl-C cannot be listened for: {error}")))?;
+    let Wire { events, person, happenings } = wire();
+    let screen = Screen::new(std::io::stdout(), paper.ink, &seat.workplace.dir);
+    let mut chat = Chat {
+        seat,
+        paper: *paper,
+        keyboard,
+        screen,
+        happenings,
+        person,
+        events,
+        session: None,
+        standing: Standing::default(),
+        ran: Vec::new(),
+        ctrl_c,
+        interrupted: None,
+    };
+    let beginning = chat.choose_beginning(arguments).await?;
+    let Some(beginning) = beginning else { return Ok(()) };
+    chat.begin(beginning, Change::Start).await?;
+    chat.banner()?;
+    let left = chat.talk().await;
+    chat.put_away("prompt_input_exit").await;
+    left
+}
+
+impl Chat {
+    async fn choose_beginning(&mut self, arguments: &Arguments) -> Result<Option<Beginning>, Failure> {
+        if arguments.session.resume.as_deref() != Some("") {
+            return self.seat.beginning(&arguments.session).map(Some);
+        }
+        let Some(id) = self.choose_session().await? else { return Ok(None) };
+        let place = Shelf::of(&self.seat.workplace).find(&id)?;
+        Ok(Some(if arguments.session.fork_session { Beginning::Copy(place) } else { Beginning::GoOn(place) }))
+    }
+
+    /// Open a conversation and put the one that was open away.
+    async fn begin(&mut self, beginning: Beginning, change: Change) -> Result<(), Failure> {
+        let source = if change == Change::Clear { "clear" } else { beginning.source() };
+        let (transcript, notices) = self.seat.transcript(beginning)?;
+        let mut session = self.seat.session(transcript, self.person.clone(), self.events.clone())?;
+        self.put_away(if change == Change::Clear { "clear" } else { "resume" }).await;
+        for notice in notices {
+            self.screen.aside(Tone::Warning, &notice).map_err(unwritten)?;
+        }
+        session.started(source).await?;
+        self.standing = Standing::default();
+        self.session = Some(session);
+        Ok(())
+    }
+
+    /// End a session. One in which nothing was asked leaves nothing behind.
+    async fn put_away(&mut self, reason: &str) {
+        let Some(mut session) = self.session.take() else { return };
+        if let Err(error) = session.ended(reason).await {
+            tracing::warn!(%error, "the session did not end well");
+        }
+        Shelf::of(&self.seat.workplace).discard_if_empty(session.into_transcript());
+    }
+
+    /// A session is told when the mode of permission has changed.
+    fn follow_mode(&mut self) -> Result<(), Failure> {
+        let Some(session) = &mut self.session else { return Ok(()) };
+        if session.desk().gate.name() == self.seat.permit.mode().name() {
+            return Ok(());
+        }
+        let opening = self.seat.opening(session.transcript().view());
+        Ok(session.reopen(self.seat.desk(self.person.clone(), self.events.clone()), opening)?)
+    }
+
+    fn banner(&mut self) -> Result<(), Failure> {
+        let workplace = &self.seat.workplace;
+        let name = self.paper.ink.paint(Tone::Strong, "scrubjay");
+        let head = format!("{name} · {} · {}", self.seat.service.described(workplace), workplace.dir.display());
+        let offline = self.seat.service.is_offline();
+        let session = self
+            .session
+            .as_ref()
+            .map(|session| (session.transcript().session().to_string(), asked(session.transcript())));
+        self.say(&head)?;
+        if offline {
+            self.aside(
+                "Without a model I can look things up and run commands. To connect one, set ANTHROPIC_API_KEY or \
+                 OPENAI_API_KEY, or start with --model ollama/NAME.",
+            )?;
+        }
+        let mode = self.seat.permit.mode().name();
+        match session {
+            Some((id, questions)) if questions > 0 => self.aside(&format!(
+                "session {id}, {} so far · permission: {mode} · /help",
+                counted(questions, "question")
+            )),
+            _ => self.aside(&format!("permission: {mode} · /help · Ctrl-D leaves")),
+        }
+    }
+
+    async fn talk(&mut self) -> Result<(), Failure> {
+        loop {
+            self.screen.end_line().map_err(unwritten)?;
+            let next = match self.keyboard.read("› ", Purpose::Question).await {
+                Typed::End => Next::Leave,
+                Typed::Interrupted => self.interrupt_at_rest()?,
+                Typed::Line(line) => {
+                    self.interrupted = None;
+                    self.take(&line).await?
+                }
+            };
+            if next == Next::Leave {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Ctrl-C while nothing is going on: soon after another one it leaves.
+    fn interrupt_at_rest(&mut self) -> Result<Next, Failure> {
+        let moment = Duration::from_millis(self.seat.workplace.limits.second_interrupt_ms);
+        if self.interrupted.is_some_and(|when| when.elapsed() < moment) {
+            return Ok(Next::Leave);
+        }
+        self.interrupted = Some(Instant::now());
+        self.aside("Ctrl-C again leaves")?;
+        Ok(Next::Stay)
+    }
+
+    /// One line from the person.
+    async fn take(&mut self, line: &str) -> Result<Next, Failure> {
+        let trimmed = line.trim();
+        match trimmed.as_bytes() {
+            [] => Ok(Next::Stay),
+            [b'/', ..] if !trimmed.contains('\n') && !looks_like_a_path(trimmed) => match Slash::read(trimmed) {
+                Ok(slash) => self.obey(slash).await,
+                Err(words) => self.aside(&words).map(|()| Next::Stay),
+            },
+            [b'!', ..] => self.run_command(trimmed[1..].trim()).await,
+            _ => {
+                let question = Block::text(unescaped(trimmed));
+                let blocks: Vec<Block> = std::mem::take(&mut self.ran).into_iter().chain([question]).collect();
+                self.answer(blocks).await
+            }
+        }
+    }
+
+    /// A line of our own.
+    fn say(&mut self, text: &str) -> Result<(), Failure> {
+        self.screen.line(text).map_err(unwritten)
+    }
+
+    /// A line beside the conversation.
+    fn aside(&mut self, text: &str) -> Result<(), Failure> {
+        self.screen.aside(Tone::Faint, text).map_err(unwritten)
+    }
+
+    /// Something went wrong, and the chat goes on.
+    fn complain(&mut self, failure: &Failure) -> Result<(), Failure> {
+        let word = self.paper.ink.paint(Tone::Bad, "error:");
+        let said = scrubjay::tools::shown(&failure.to_string()).into_owned();
+        self.say(&format!("{word} {said}"))
+    }
+}
+
+/// `/etc/hosts is missing` is a sentence, not a command.
+fn looks_like_a_path(line: &str) -> bool {
+    let first = line.split_whitespace().next().unwrap_or_default();
+    first.matches('/').count() > 1
+}

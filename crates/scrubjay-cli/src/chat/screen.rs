@@ -1,0 +1,214 @@
+//! The screen of a chat: the answer as it arrives, what the tools do, and nothing in it that could steer a terminal.
+
+use crate::failure::reason;
+use crate::paper::{Ink, Tone, short};
+use scrubjay::event::Event;
+use scrubjay::message::ToolCallId;
+use scrubjay::model::Delta;
+use scrubjay::tools::shown;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Writes a conversation.
+pub(super) struct Screen<W> {
+    out: W,
+    ink: Ink,
+    /// Shown paths are cut to what lies below it.
+    dir: String,
+    /// What the last letters were.
+    at: At,
+    /// Calls that have begun and not ended.
+    open: Vec<ToolCallId>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum At {
+    /// The start of a line.
+    Start,
+    /// The middle of prose.
+    Prose,
+    /// The middle of reasoning.
+    Thought,
+}
+
+impl<W: Write> Screen<W> {
+    pub(super) fn new(out: W, ink: Ink, dir: &Path) -> Self {
+        Self { out, ink, dir: format!("{}/", dir.display()), at: At::Start, open: Vec::new() }
+    }
+
+    /// Show what happened.
+    pub(super) fn show(&mut self, event: &Event) -> io::Result<()> {
+        match event {
+            Event::Delta(Delta::Text(text)) => self.prose(text),
+            Event::Delta(Delta::Thinking(text)) => self.thought(text),
+            Event::Delta(Delta::Retry { attempt, after, because }) => {
+                let wait = after.as_millis().div_ceil(1_000);
+                self.aside(Tone::Warning, &format!("retrying in {wait} s (attempt {attempt}): {}", reason(because)))
+            }
+            Event::ToolStarted { call, tool, summary } => {
+                self.open.push(call.clone());
+                self.started(tool, summary)
+            }
+            Event::ToolFinished { call, tool, is_error, text } => {
+                let several = self.open.len() > 1;
+                self.open.retain(|open| open != call);
+                let size = if *is_error { failed(self.ink, text) } else { self.ink.paint(Tone::Faint, &size_of(text)) };
+                let name = if several { format!("{}: ", shown(tool)) } else { String::new() };
+                self.line(&format!("  └ {name}{size}"))
+            }
+            Event::Notice(text) => self.aside(Tone::Warning, text),
+            Event::Delta(Delta::ToolUse { .. }) | Event::Replied { .. } => Ok(()),
+        }
+    }
+
+    /// A whole line of ours, after whatever was being written.
+    pub(super) fn line(&mut self, text: &str) -> io::Result<()> {
+        self.end_line()?;
+        writeln!(self.out, "{text}")?;
+        self.out.flush()
+    }
+
+    /// Something beside the conversation.
+    pub(super) fn aside(&mut self, tone: Tone, text: &str) -> io::Result<()> {
+        let painted = self.ink.paint(tone, &shown(text));
+        self.line(&painted)
+    }
+
+    /// Leave the line that was being written.
+    pub(super) fn end_line(&mut self) -> io::Result<()> {
+        if self.at != At::Start {
+            writeln!(self.out)?;
+        }
+        self.at = At::Start;
+        self.out.flush()
+    }
+
+    fn started(&mut self, tool: &str, summary: &str) -> io::Result<()> {
+        let summary = summary.strip_prefix(&self.dir).unwrap_or(summary);
+        let dot = self.ink.paint(Tone::Active, "●");
+        let name = self.ink.paint(Tone::Strong, &shown(tool));
+        let line = format!("{dot} {name} {}", one_line(summary));
+        self.line(line.trim_end())
+    }
+
+    fn prose(&mut self, text: &str) -> io::Result<()> {
+        if self.at == At::Thought {
+            self.end_line()?;
+        }
+        let text = text.replace("\r\n", "\n");
+        write!(self.out, "{}", shown(&text))?;
+        self.out.flush()?;
+        self.stand_after(&text, At::Prose);
+        Ok(())
+    }
+
+    fn thought(&mut self, text: &str) -> io::Result<()> {
+        if self.at == At::Prose {
+            self.end_line()?;
+        }
+        // Painted line by line, so that an interruption never leaves the terminal dim.
+        let lines: Vec<String> = text.split('\n').map(|line| self.faint(line)).collect();
+        write!(self.out, "{}", lines.join("\n"))?;
+        self.out.flush()?;
+        self.stand_after(text, At::Thought);
+        Ok(())
+    }
+
+    fn faint(&self, line: &str) -> String {
+        if line.is_empty() { String::new() } else { self.ink.paint(Tone::Faint, &shown(line)) }
+    }
+
+    fn stand_after(&mut self, text: &str, middle: At) {
+        match text.chars().last() {
+            Some('\n') => self.at = At::Start,
+            Some(_) => self.at = middle,
+            None => {}
+        }
+    }
+}
+
+/// A failure is a word first, and red where there is colour.
+fn failed(ink: Ink, text: &str) -> String {
+    format!("{} {}", ink.paint(Tone::Bad, "error:"), one_line(text))
+}
+
+fn size_of(text: &str) -> String {
+    let lines = text.lines().count();
+    let plural = if lines == 1 { "" } else { "s" };
+    format!("{lines} line{plural}, {} characters", short(text.chars().count() as u64))
+}
+
+/// The first line that says something, bounded.
+pub(super) fn one_line(text: &str) -> String {
+    const LONGEST: usize = 160;
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let line = shown(line);
+    match line.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.into_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn screen_of(events: &[Event]) -> String {
+        let mut bytes = Vec::new();
+        let mut screen = Screen::new(&mut bytes, Ink::Plain, Path::new("/p"));
+        for event in events {
+            screen.show(event).unwrap();
+        }
+        screen.end_line().unwrap();
+        String::from_utf8(bytes).unwrap()
+    }
+
+    fn text(text: &str) -> Event {
+        Event::Delta(Delta::Text(text.into()))
+    }
+
+    // spec: X3
+    #[test]
+    fn nothing_a_model_or_tool_says_steers_the_terminal() {
+        let evil = "\u{1b}]0;title\u{7}\u{9b}2J\u{202e}x\r";
+        let seen = screen_of(&[
+            text(evil),
+            Event::Delta(Delta::Thinking(evil.into())),
+            Event::ToolStarted { call: "a".into(), tool: evil.into(), summary: evil.into() },
+            Event::ToolFinished { call: "a".into(), tool: evil.into(), is_error: true, text: evil.into() },
+            Event::Notice(evil.into()),
+            Event::Delta(Delta::Retry { attempt: 2, after: Duration::from_millis(1), because: evil.into() }),
+        ]);
+        assert!(seen.chars().all(|c| c == '\n' || !(c.is_control() || c == '\u{202e}')), "{seen:?}");
+        assert!(seen.contains("⟦U+001B⟧]0;title"));
+    }
+
+    #[test]
+    fn an_answer_with_tools_reads_well() {
+        let seen = screen_of(&[
+            text("Let me "),
+            text("look."),
+            Event::ToolStarted { call: "a".into(), tool: "Read".into(), summary: "/p/src/main.rs".into() },
+            Event::ToolStarted { call: "b".into(), tool: "Grep".into(), summary: "fn main".into() },
+            Event::ToolFinished { call: "a".into(), tool: "Read".into(), is_error: false, text: "1\tx\n2\ty".into() },
+            Event::ToolFinished {
+                call: "b".into(),
+                tool: "Grep".into(),
+                is_error: true,
+                text: "\nno such\nmore".into(),
+            },
+            text("Done 👩\u{200d}💻.\n"),
+            Event::Notice("window is filling".into()),
+        ]);
+        insta::assert_snapshot!(seen, @r"
+        Let me look.
+        ● Read src/main.rs
+        ● Grep fn main
+          └ Read: 2 lines, 7 characters
+          └ error: no such
+        Done 👩‍💻.
+        window is filling
+        ");
+    }
+}

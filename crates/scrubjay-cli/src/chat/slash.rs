@@ -1,0 +1,91 @@
+//! Slash commands: what a line that begins with `/` means.
+
+use crate::nearest::nearest;
+
+/// A command inside the chat.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Slash {
+    Help,
+    Clear,
+    Cost,
+    Context,
+    Resume(Option<String>),
+    Model(Option<String>),
+    Plan,
+    Tasks,
+    Quit,
+}
+
+/// Every command with what it does, in the order `/help` shows them.
+pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
+    ("help", "", "this list"),
+    ("clear", "", "begin a new session; the old one stays on disk"),
+    ("context", "", "what is in the window, and how much room is left"),
+    ("cost", "", "what this session took"),
+    ("resume", "[id]", "go on with another session of this project"),
+    ("model", "[name]", "show or change the model"),
+    ("plan", "", "plan first: nothing is changed until you approve; again to switch it off"),
+    ("tasks", "", "the model's task list"),
+    ("quit", "", "leave; Ctrl-D does the same"),
+];
+
+impl Slash {
+    /// Read a command, or say what might have been meant.
+    pub(super) fn read(line: &str) -> Result<Self, String> {
+        let mut words = line.trim().trim_start_matches('/').splitn(2, char::is_whitespace);
+        let name = words.next().unwrap_or_default();
+        let rest = words.next().map(str::trim).filter(|rest| !rest.is_empty()).map(str::to_owned);
+        match name {
+            "help" | "?" => Ok(Slash::Help),
+            "clear" | "new" => Ok(Slash::Clear),
+            "cost" => Ok(Slash::Cost),
+            "context" => Ok(Slash::Context),
+            "resume" => Ok(Slash::Resume(rest)),
+            "model" => Ok(Slash::Model(rest)),
+            "plan" => Ok(Slash::Plan),
+            "tasks" => Ok(Slash::Tasks),
+            "quit" | "exit" => Ok(Slash::Quit),
+            unknown => {
+                let meant = nearest(unknown, COMMANDS.iter().map(|(name, _, _)| *name));
+                let meant = meant.map(|name| format!("; did you mean /{name}?")).unwrap_or_default();
+                Err(format!("there is no command /{}{meant} /help lists them", scrubjay::tools::shown(unknown)))
+            }
+        }
+    }
+}
+
+/// What `/help` says.
+pub(super) fn help() -> String {
+    let mut text = String::new();
+    for (name, argument, meaning) in COMMANDS {
+        text.push_str(&format!("  {:<14} {meaning}\n", format!("/{name} {argument}").trim_end()));
+    }
+    text.push_str("  !command       run a shell command; the model sees it with your next question\n");
+    text.push_str("  Alt-Enter, or a line that ends in \\ or opens ```: more lines\n");
+    text.push_str("  Ctrl-C         stop the answer; twice: leave");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // spec: Q7
+    #[test]
+    fn commands_are_read_and_mistakes_are_named() {
+        for (line, slash) in [
+            ("/help", Slash::Help),
+            ("/model  claude-opus-5 ", Slash::Model(Some("claude-opus-5".into()))),
+            ("/model", Slash::Model(None)),
+            ("/resume 019a", Slash::Resume(Some("019a".into()))),
+            ("/exit", Slash::Quit),
+        ] {
+            assert_eq!(Slash::read(line), Ok(slash), "{line}");
+        }
+        assert!(Slash::read("/hlep").unwrap_err().contains("did you mean /help?"));
+        assert!(!Slash::read("/\u{1b}[31m").unwrap_err().contains('\u{1b}'));
+        for (name, _, _) in COMMANDS {
+            assert!(Slash::read(&format!("/{name}")).is_ok(), "{name} is listed and must exist");
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! `scrubjay config` and `scrubjay flags`: which settings hold, and who said so.
+
+use crate::failure::Failure;
+use crate::paper::{Form, Paper, Tone};
+use crate::workplace::Workplace;
+use scrubjay::settings::{Row, Source};
+use serde_json::{Value, json};
+
+/// The files that are read, strongest first.
+pub(super) fn path(workplace: &Workplace, paper: &Paper) -> Result<(), Failure> {
+    if paper.form == Form::Json {
+        let files: Vec<Value> =
+            workplace.files.iter().map(|file| json!({ "path": file, "exists": file.exists() })).collect();
+        return paper.json("config-path", json!({ "files": files }));
+    }
+    for file in &workplace.files {
+        let there = if file.exists() { "" } else { "  (not there)" };
+        paper.line(&format!("{}{there}", file.display()))?;
+    }
+    Ok(())
+}
+
+/// Every value and where it comes from.
+pub(super) fn flags(workplace: &Workplace, paper: &Paper) -> Result<(), Failure> {
+    let rows = workplace.settings.rows();
+    if paper.form == Form::Json {
+        let rows: Vec<Value> = rows.iter().map(as_json).collect();
+        return paper.json("flags", json!({ "settings": rows }));
+    }
+    for row in rows {
+        let file = row.file.as_deref().map(|file| format!(" ({})", file.display())).unwrap_or_default();
+        let origin = format!("{}{file}", row.origin.name());
+        let tone = if row.origin == Source::Default { Tone::Faint } else { Tone::Active };
+        let value = if row.value.is_empty() { "–" } else { &row.value };
+        paper.line(&format!("{:<32} {:<24} {}", row.key, value, paper.ink.paint(tone, &origin)))?;
+    }
+    Ok(())
+}
+
+/// The values that somebody set.
+pub(super) fn show(workplace: &Workplace, paper: &Paper) -> Result<(), Failure> {
+    let rows: Vec<Row> = workplace.settings.rows().into_iter().filter(|row| row.origin != Source::Default).collect();
+    if paper.form == Form::Json {
+        let rows: Vec<Value> = rows.iter().map(as_json).collect();
+        return paper.json("config", json!({ "settings": rows }));
+    }
+    if rows.is_empty() {
+        paper.talk("nothing is set; every value is the default (`scrubjay flags` lists them)");
+    }
+    for row in rows {
+        paper.line(&format!("{} = {}", row.key, row.value))?;
+    }
+    Ok(())
+}
+
+fn as_json(row: &Row) -> Value {
+    json!({
+        "key": row.key,
+        "value": row.value,
+        "origin": row.origin.name(),
+        "file": row.file,
+        "environment": row.environment,
+        "meaning": row.meaning,
+    })
+}

@@ -1,0 +1,238 @@
+//! Print mode: one question, one answer, and out. Data on standard output, talk on standard error.
+
+use crate::arguments::{Arguments, OutputFormat};
+use crate::failure::{Exit, Failure, reason};
+use crate::happening::{Happening, Wire, unattended_wire};
+use crate::paper::{Paper, unwritten};
+use crate::seat::Seat;
+use scrubjay::event::Event;
+use scrubjay::message::{Block, StopReason, Usage};
+use scrubjay::model::Delta;
+use scrubjay::tools::shown;
+use scrubjay::{Answer, Error, Session};
+use serde_json::{Value, json};
+use std::io::{IsTerminal as _, Read as _, Write as _};
+use tokio::signal::unix::{SignalKind, signal};
+
+/// Answer one question.
+pub(crate) async fn run(arguments: &Arguments, seat: Seat, paper: &Paper) -> Result<(), Failure> {
+    if arguments.session.resume.as_deref() == Some("") {
+        super::sessions::run(&seat.workplace, paper, super::sessions::usual(&seat.workplace))?;
+        return Err(Failure::usage("nobody can choose a session here").fix("name one of these with --resume ID"));
+    }
+    let question = question(arguments, seat.workplace.limits.piped_prompt_bytes)?;
+    let printer = Printer { format: arguments.output_format, paper: *paper };
+    let Wire { events, person, mut happenings } = unattended_wire(|request| seat_words(&request.tool));
+    let beginning = seat.beginning(&arguments.session)?;
+    let source = beginning.source();
+    let (transcript, notices) = seat.transcript(beginning)?;
+    notices.iter().for_each(|notice| paper.warn(notice));
+    let session = seat.session(transcript, person, events)?;
+    printer.begin(&session)?;
+
+    let interrupt = session.interrupt();
+    let [mut ctrl_c, mut ended] = [SignalKind::interrupt(), SignalKind::terminate()].map(signal);
+    let mut work = tokio::spawn(ask(session, source, question));
+    let mut stopped = None;
+    let done = loop {
+        tokio::select! {
+            Some(happening) = happenings.recv() => printer.show(&happening)?,
+            done = &mut work => break done,
+            () = next(&mut ctrl_c) => { stopped = Some(Exit::Interrupted); interrupt.now(); }
+            () = next(&mut ended) => { stopped = Some(Exit::Terminated); interrupt.now(); }
+        }
+    };
+    while let Ok(happening) = happenings.try_recv() {
+        printer.show(&happening)?;
+    }
+    let (session, answer) = done.map_err(|error| Failure::failed(format!("the session broke: {error}")))?;
+    printer.end(&seat, &session, answer, stopped)
+}
+
+async fn ask(mut session: Session, source: &str, question: String) -> (Session, Result<Answer, Error>) {
+    let answer = whole(&mut session, source, question).await;
+    if let Err(error) = session.ended("other").await {
+        tracing::warn!(%error, "the session did not end well");
+    }
+    (session, answer)
+}
+
+async fn whole(session: &mut Session, source: &str, question: String) -> Result<Answer, Error> {
+    session.started(source).await?;
+    session.ask(vec![Block::text(question)]).await
+}
+
+/// A signal that cannot be listened for never comes.
+async fn next(signal: &mut std::io::Result<tokio::signal::unix::Signal>) {
+    let heard = match signal {
+        Ok(signal) => signal.recv().await,
+        Err(_) => None,
+    };
+    if heard.is_none() {
+        std::future::pending::<()>().await;
+    }
+}
+
+/// What was typed, then what was piped in.
+fn question(arguments: &Arguments, most: u64) -> Result<String, Failure> {
+    let typed = [arguments.print.as_deref(), arguments.words.as_deref()].into_iter().flatten();
+    let mut parts: Vec<String> = typed.filter(|part| !part.trim().is_empty()).map(str::to_owned).collect();
+    if !std::io::stdin().is_terminal() {
+        let mut piped = Vec::new();
+        let read = std::io::stdin().lock().take(most + 1).read_to_end(&mut piped);
+        read.map_err(|error| Failure::failed(format!("the piped question cannot be read: {error}")))?;
+        if piped.len() as u64 > most {
+            return Err(Failure::usage(format!("the piped question is larger than {most} bytes"))
+                .fix("write it to a file and name the file, or raise the limit `piped_prompt_bytes`"));
+        }
+        parts.push(String::from_utf8_lossy(&piped).trim_end().to_owned());
+    }
+    parts.retain(|part| !part.trim().is_empty());
+    if parts.is_empty() {
+        return Err(Failure::usage("there is no question").fix("scrubjay -p \"your question\", or pipe it in"));
+    }
+    Ok(parts.join("\n\n"))
+}
+
+/// What the model hears, and the person reads, about a call that nobody could be asked about.
+fn seat_words(tool: &str) -> String {
+    format!(
+        "{0} was not allowed up front and nobody is there to be asked, so it was not done. \
+         The person can allow it with --allow {0}, or choose a --permission-mode.",
+        shown(tool)
+    )
+}
+
+struct Printer {
+    format: OutputFormat,
+    paper: Paper,
+}
+
+impl Printer {
+    fn begin(&self, session: &Session) -> Result<(), Failure> {
+        let tools: Vec<&str> = session.desk().tools.iter().map(|tool| tool.spec().name.as_str()).collect();
+        let begun = json!({
+            "type": "init",
+            "session_id": session.transcript().session().as_str(),
+            "model": session.desk().model.name(),
+            "dir": session.desk().dir,
+            "tools": tools,
+        });
+        self.stream(begun)
+    }
+
+    fn show(&self, happening: &Happening) -> Result<(), Failure> {
+        let Happening::Event(event) = happening else { return Ok(()) };
+        if self.format != OutputFormat::StreamJson {
+            self.talk(event);
+            return Ok(());
+        }
+        match event {
+            Event::Delta(Delta::Text(text)) => self.stream(json!({ "type": "delta", "text": text })),
+            Event::Delta(Delta::Thinking(text)) => self.stream(json!({ "type": "delta", "thinking": text })),
+            Event::Delta(Delta::Retry { attempt, after, because }) => self.stream(json!({
+                "type": "notice", "text": format!("retrying: {}", reason(because)), "attempt": attempt, "after_ms": after.as_millis() as u64,
+            })),
+            Event::ToolStarted { call, tool, summary } => {
+                self.stream(json!({ "type": "tool_started", "id": call.as_str(), "tool": tool, "summary": summary }))
+            }
+            Event::ToolFinished { call, tool, is_error, text } => self.stream(json!({
+                "type": "tool_finished", "id": call.as_str(), "tool": tool, "is_error": is_error, "text": text,
+            })),
+            Event::Notice(text) => self.stream(json!({ "type": "notice", "text": text })),
+            Event::Delta(Delta::ToolUse { .. }) | Event::Replied { .. } => Ok(()),
+        }
+    }
+
+    fn talk(&self, event: &Event) {
+        match event {
+            Event::ToolStarted { tool, summary, .. } => {
+                self.paper.talk(&format!("● {} {}", shown(tool), shown(summary)))
+            }
+            Event::Notice(text) => self.paper.warn(&shown(text)),
+            Event::Delta(Delta::Retry { after, because, .. }) => {
+                self.paper.warn(&format!(
+                    "retrying in {} s: {}",
+                    after.as_millis().div_ceil(1_000),
+                    shown(reason(because))
+                ));
+            }
+            _ => {}
+        }
+    }
+
+    fn stream(&self, data: Value) -> Result<(), Failure> {
+        if self.format == OutputFormat::StreamJson { self.paper.json("stream", data) } else { Ok(()) }
+    }
+
+    fn end(
+        &self,
+        seat: &Seat,
+        session: &Session,
+        answer: Result<Answer, Error>,
+        stopped: Option<Exit>,
+    ) -> Result<(), Failure> {
+        let failure = match &answer {
+            Ok(_) => None,
+            Err(_) if stopped.is_some() => Some(Failure::new(
+                stopped.unwrap_or(Exit::Interrupted),
+                "interrupted; what was said until then is saved, `scrubjay -c` goes on",
+            )),
+            Err(_) => None,
+        };
+        let outcome = match (answer, failure) {
+            (Ok(answer), _) => Ok(answer),
+            (Err(_), Some(failure)) => Err(failure),
+            (Err(error), None) => Err(Failure::from(error)),
+        };
+        match self.format {
+            OutputFormat::Text => self.text(&outcome)?,
+            OutputFormat::Json => self.paper.json("result", result(seat, session, &outcome))?,
+            OutputFormat::StreamJson => {
+                let mut last = result(seat, session, &outcome);
+                last["type"] = "result".into();
+                self.stream(last)?;
+            }
+        }
+        outcome.map(|_| ())
+    }
+
+    fn text(&self, outcome: &Result<Answer, Failure>) -> Result<(), Failure> {
+        let Ok(answer) = outcome else { return Ok(()) };
+        let mut out = std::io::stdout().lock();
+        // A terminal is protected; a pipe gets the exact words.
+        let text = if std::io::stdout().is_terminal() { shown(&answer.text) } else { answer.text.as_str().into() };
+        let end = if text.ends_with('\n') { "" } else { "\n" };
+        write!(out, "{text}{end}").and_then(|()| out.flush()).map_err(unwritten)
+    }
+}
+
+fn result(seat: &Seat, session: &Session, outcome: &Result<Answer, Failure>) -> Value {
+    let nothing = (Usage::default(), 0, Value::Null);
+    let (usage, rounds, stop) = match outcome {
+        Ok(answer) => (answer.usage, answer.rounds, stop_word(&answer.stop)),
+        Err(_) => nothing,
+    };
+    let (text, is_error) = match outcome {
+        Ok(answer) => (answer.text.clone(), false),
+        Err(failure) => (failure.message.clone(), true),
+    };
+    let model = session.desk().model.name();
+    json!({
+        "session_id": session.transcript().session().as_str(),
+        "result": text,
+        "is_error": is_error,
+        "rounds": rounds,
+        "usage": usage,
+        "cost_usd": outcome.as_ref().ok().and_then(|_| seat.service.cost(model, &usage)),
+        "stop_reason": stop,
+        "model": model,
+    })
+}
+
+fn stop_word(stop: &StopReason) -> Value {
+    match stop {
+        StopReason::Other(word) => word.as_str().into(),
+        known => serde_json::to_value(known).unwrap_or(Value::Null),
+    }
+}

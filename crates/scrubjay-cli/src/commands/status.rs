@@ -1,0 +1,99 @@
+//! `scrubjay status`, and `scrubjay` alone: where things stand. It never fails and never asks for a key.
+
+use crate::failure::Failure;
+use crate::paper::{Form, Paper, Tone};
+use crate::report::ago;
+use crate::service::Service;
+use crate::shelf::{Glance, Shelf};
+use crate::workplace::Workplace;
+use jiff::Timestamp;
+use serde_json::json;
+
+/// What was found. What could not be found is said, not fatal.
+struct Standing {
+    model: String,
+    connected: bool,
+    sessions: usize,
+    last: Option<Glance>,
+    troubles: Vec<String>,
+}
+
+pub(super) fn run(workplace: &Workplace, paper: &Paper) -> Result<(), Failure> {
+    let standing = Standing::find(workplace);
+    match paper.form {
+        Form::Json => paper.json("status", standing.json(workplace)),
+        Form::Words => paper.line(&standing.words(workplace, paper)),
+    }
+}
+
+impl Standing {
+    fn find(workplace: &Workplace) -> Self {
+        let mut troubles = Vec::new();
+        let mut note = |failure: Failure| troubles.push(failure.to_string());
+        let service = Service::known(workplace).map_err(&mut note).ok();
+        let shelf = Shelf::of(workplace);
+        let sessions = shelf.places().map_err(&mut note).map_or(0, |places| places.len());
+        let last = shelf.glances(1).ok().and_then(|mut glances| glances.pop());
+        if let Err(failure) = workplace.places.prepare() {
+            note(failure);
+        }
+        Self {
+            model: service.as_ref().map_or_else(|| "none".to_owned(), |service| service.described(workplace)),
+            connected: service.as_ref().is_some_and(|service| !service.is_offline()),
+            sessions,
+            last,
+            troubles,
+        }
+    }
+
+    fn words(&self, workplace: &Workplace, paper: &Paper) -> String {
+        let ink = paper.ink;
+        let mut lines = vec![format!("{} {}", ink.paint(Tone::Strong, "scrubjay"), env!("CARGO_PKG_VERSION"))];
+        if self.last.is_none() {
+            lines[0].push_str(" · welcome! Nothing has to be set up to try it.");
+        }
+        let row = |name: &str, value: &str| format!("  {name:<10}{value}");
+        lines.push(row("model", &self.model));
+        lines.push(row("project", &workplace.root.display().to_string()));
+        match &self.last {
+            Some(last) => {
+                let newest = format!("{}, newest {}: {}", self.sessions, ago(last.last, Timestamp::now()), last.title);
+                lines.push(row("sessions", &newest));
+            }
+            None => lines.push(row("sessions", "none yet")),
+        }
+        lines.push(row("data", &workplace.places.data.display().to_string()));
+        lines.extend(self.troubles.iter().map(|trouble| format!("  {} {trouble}", ink.paint(Tone::Warning, "note:"))));
+        lines.push(String::new());
+        lines.extend(
+            self.next_steps().iter().map(|(command, why)| format!("  {command:<32}{}", ink.paint(Tone::Faint, why))),
+        );
+        lines.join("\n")
+    }
+
+    fn next_steps(&self) -> Vec<(&'static str, &'static str)> {
+        let mut steps = vec![("scrubjay chat", "talk; works on the files of this folder")];
+        if self.last.is_some() {
+            steps.push(("scrubjay -c", "go on where you stopped"));
+        }
+        steps.push(("scrubjay -p \"a question\"", "one answer, for scripts"));
+        if !self.connected {
+            steps.push(("export ANTHROPIC_API_KEY=…", "connect a model; or OPENAI_API_KEY"));
+            steps.push(("scrubjay chat -m ollama/NAME", "or use one on this machine"));
+        }
+        steps.push(("scrubjay --help", "everything else"));
+        steps
+    }
+
+    fn json(&self, workplace: &Workplace) -> serde_json::Value {
+        json!({
+            "model": self.model,
+            "connected": self.connected,
+            "project": workplace.root,
+            "sessions": self.sessions,
+            "newest_session": self.last.as_ref().map(|last| json!({ "id": last.id, "title": last.title, "last": last.last })),
+            "data": workplace.places.data,
+            "notes": self.troubles,
+        })
+    }
+}

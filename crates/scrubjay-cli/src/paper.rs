@@ -1,0 +1,248 @@
+//! What is written to a person or a script: data on standard output, talk on standard error, colour where it is wanted.
+
+use crate::arguments::{ColorWhen, GeneralFlags};
+use crate::environment::Environment;
+use crate::failure::Failure;
+use anstyle::{AnsiColor, Style};
+use serde_json::{Value, json};
+use std::io::{self, Write as _};
+
+/// What a piece of text means; never said by colour alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tone {
+    /// A heading, a name.
+    Strong,
+    /// Beside the point.
+    Faint,
+    /// Something that acts.
+    Active,
+    /// Look here.
+    Warning,
+    /// It went wrong.
+    Bad,
+}
+
+/// Whether colour is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ink {
+    /// Colour.
+    Coloured,
+    /// None.
+    Plain,
+}
+
+impl Ink {
+    /// The text in its tone.
+    pub(crate) fn paint(self, tone: Tone, text: &str) -> String {
+        let style = match tone {
+            Tone::Strong => Style::new().bold(),
+            Tone::Faint => Style::new().dimmed(),
+            Tone::Active => AnsiColor::Cyan.on_default(),
+            Tone::Warning => AnsiColor::Yellow.on_default(),
+            Tone::Bad => AnsiColor::Red.on_default().bold(),
+        };
+        match self {
+            Ink::Coloured => format!("{style}{text}{style:#}"),
+            Ink::Plain => text.to_owned(),
+        }
+    }
+
+    /// What the flag, the environment and the stream together ask for.
+    fn choose(when: ColorWhen, environment: &Environment, stream: Stream) -> Self {
+        let coloured = match when {
+            ColorWhen::Always => true,
+            ColorWhen::Never => false,
+            ColorWhen::Auto if environment.is_set("NO_COLOR") => false,
+            ColorWhen::Auto if environment.get("CLICOLOR_FORCE").is_some_and(|force| force != "0") => true,
+            ColorWhen::Auto => stream == Stream::Terminal && environment.get("TERM") != Some("dumb"),
+        };
+        if coloured { Ink::Coloured } else { Ink::Plain }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stream {
+    Terminal,
+    Other,
+}
+
+impl Stream {
+    fn of(stream: &impl io::IsTerminal) -> Self {
+        if stream.is_terminal() { Stream::Terminal } else { Stream::Other }
+    }
+}
+
+/// How listings are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// For people.
+    Words,
+    /// For scripts.
+    Json,
+}
+
+/// How much is said beside the answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Volume {
+    /// Only what failed.
+    Quiet,
+    /// What matters.
+    Normal,
+    /// Everything.
+    Loud,
+}
+
+/// Where a command writes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Paper {
+    /// Words or JSON.
+    pub(crate) form: Form,
+    /// Colour on standard output.
+    pub(crate) ink: Ink,
+    /// Colour on standard error.
+    pub(crate) talk_ink: Ink,
+    /// How much is said.
+    pub(crate) volume: Volume,
+}
+
+impl Paper {
+    pub(crate) fn new(flags: &GeneralFlags, environment: &Environment) -> Self {
+        let volume = match (flags.quiet, flags.verbose) {
+            (true, _) => Volume::Quiet,
+            (false, true) => Volume::Loud,
+            (false, false) => Volume::Normal,
+        };
+        Self {
+            form: if flags.json { Form::Json } else { Form::Words },
+            ink: Ink::choose(flags.color, environment, Stream::of(&io::stdout())),
+            talk_ink: Ink::choose(flags.color, environment, Stream::of(&io::stderr())),
+            volume,
+        }
+    }
+
+    /// Data, followed by a line break.
+    pub(crate) fn line(&self, text: &str) -> Result<(), Failure> {
+        let mut out = io::stdout().lock();
+        writeln!(out, "{text}").and_then(|()| out.flush()).map_err(unwritten)
+    }
+
+    /// Data for a script: every object says what it is and who made it.
+    pub(crate) fn json(&self, schema: &str, data: Value) -> Result<(), Failure> {
+        self.line(&enveloped(schema, data).to_string())
+    }
+
+    /// Something beside the data. A closed standard error is nobody's loss.
+    pub(crate) fn talk(&self, text: &str) {
+        if self.volume > Volume::Quiet {
+            writeln!(io::stderr(), "{text}").unwrap_or_default();
+        }
+    }
+
+    /// Something a person should look at.
+    pub(crate) fn warn(&self, text: &str) {
+        self.talk(&format!("{} {text}", self.talk_ink.paint(Tone::Warning, "note:")));
+    }
+
+    /// What went wrong.
+    pub(crate) fn failure(&self, failure: &Failure) {
+        let said = match self.form {
+            Form::Json => failure.to_json(),
+            Form::Words => format!("{} {failure}", self.talk_ink.paint(Tone::Bad, "error:")),
+        };
+        writeln!(io::stderr(), "{said}").unwrap_or_default();
+    }
+}
+
+/// An object with its schema and the version of this program in front.
+pub(crate) fn enveloped(schema: &str, data: Value) -> Value {
+    let mut whole = json!({ "schema": format!("scrubjay.{schema}/1"), "tool_version": env!("CARGO_PKG_VERSION") });
+    if let (Some(whole), Value::Object(data)) = (whole.as_object_mut(), data) {
+        whole.extend(data);
+    }
+    whole
+}
+
+/// Standard output is gone. A reader that has seen enough is no failure.
+pub(crate) fn unwritten(error: io::Error) -> Failure {
+    match error.kind() {
+        io::ErrorKind::BrokenPipe => Failure::quiet(),
+        _ => Failure::failed(format!("the output could not be written: {error}")),
+    }
+}
+
+/// Numbers as people read them: `1,234,567`.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// `1 call`, `2 calls`.
+pub(crate) fn counted(count: u64, one: &str) -> String {
+    format!("{} {one}{}", grouped(count), if count == 1 { "" } else { "s" })
+}
+
+/// Tokens in few letters: `950`, `12.3k`, `1.2M`.
+pub(crate) fn short(number: u64) -> String {
+    match number {
+        0..=999 => number.to_string(),
+        1_000..=999_949 => format!("{}.{}k", number / 1_000, number % 1_000 / 100),
+        _ => format!("{}.{}M", number / 1_000_000, number % 1_000_000 / 100_000),
+    }
+}
+
+/// Dollars, fine enough that a small question does not cost nothing.
+pub(crate) fn dollars(amount: f64) -> String {
+    if amount >= 1.0 { format!("${amount:.2}") } else { format!("${amount:.4}") }
+}
+
+/// A share in whole per cent.
+pub(crate) fn percent(part: u64, whole: u64) -> u64 {
+    u64::try_from(u128::from(part) * 100 / u128::from(whole.max(1))).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colour_is_used_where_it_is_wanted() {
+        use ColorWhen::{Always, Auto, Never};
+        let set = |names: &[(&str, &str)]| Environment::of(names);
+        for (when, environment, stream, coloured) in [
+            (Auto, set(&[]), Stream::Terminal, true),
+            (Auto, set(&[]), Stream::Other, false),
+            (Auto, set(&[("NO_COLOR", "1")]), Stream::Terminal, false),
+            (Auto, set(&[("NO_COLOR", "")]), Stream::Terminal, true),
+            (Auto, set(&[("CLICOLOR_FORCE", "1")]), Stream::Other, true),
+            (Auto, set(&[("CLICOLOR_FORCE", "0")]), Stream::Other, false),
+            (Auto, set(&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]), Stream::Other, false),
+            (Auto, set(&[("TERM", "dumb")]), Stream::Terminal, false),
+            (Always, set(&[("NO_COLOR", "1")]), Stream::Other, true),
+            (Never, set(&[("CLICOLOR_FORCE", "1")]), Stream::Terminal, false),
+        ] {
+            let ink = Ink::choose(when, &environment, stream);
+            assert_eq!(ink == Ink::Coloured, coloured, "{when:?} {environment:?} {stream:?}");
+        }
+    }
+
+    #[test]
+    fn numbers_for_people() {
+        assert_eq!([0, 999, 1_000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!([7, 1_000, 12_345, 999_949, 1_250_000].map(short), ["7", "1.0k", "12.3k", "999.9k", "1.2M"]);
+        assert_eq!([dollars(0.00123), dollars(12.3)], ["$0.0012", "$12.30"]);
+        assert_eq!(percent(1, 0), 100);
+    }
+
+    #[test]
+    fn json_says_what_it_is() {
+        let whole = enveloped("x", json!({ "a": 1 })).to_string();
+        assert!(whole.starts_with(r#"{"schema":"scrubjay.x/1","tool_version":""#) && whole.ends_with(r#""a":1}"#));
+    }
+}

@@ -1,0 +1,92 @@
+//! What the model may do in this run. The mode can change while a session runs: a plan is approved, or asked for.
+
+use crate::arguments::{PermissionFlags, PermissionMode};
+use crate::failure::Failure;
+use crate::workplace::Workplace;
+use scrubjay::gate::Gate;
+use scrubjay::permission::{Mode, Permissions, Rule};
+use scrubjay::settings::key;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Rules, and the mode that is in force.
+#[derive(Debug, Clone)]
+pub(crate) struct Permit {
+    rules: Permissions,
+    mode: Arc<Mutex<Modes>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Modes {
+    now: Mode,
+    /// Where an approved plan leads.
+    after_plan: Mode,
+}
+
+impl Permit {
+    pub(crate) fn new(flags: &PermissionFlags, workplace: &Workplace, skills: &[PathBuf]) -> Result<Self, Failure> {
+        let usage = |reason: String| Failure::usage(reason);
+        let now = match flags.permission_mode {
+            Some(mode) => of_flag(mode),
+            None => workplace.settings.text(&key::PERMISSION_MODE).parse().map_err(usage)?,
+        };
+        let settled = workplace.settings.list(&key::PERMISSIONS_ALLOW);
+        let rules = flags.allow.iter().map(String::as_str).chain(settled);
+        let allow = rules.map(|rule| rule.parse::<Rule>().map_err(usage)).collect::<Result<Vec<_>, _>>()?;
+        let places = &workplace.places;
+        let own = [&places.config, &places.data, &places.state, &workplace.root.join(".scrubjay.local.toml")];
+        let rules = Permissions {
+            mode: now,
+            allow,
+            dir: workplace.dir.clone(),
+            // Stored results are pointed at, so they can be read like what they were cut from.
+            extra: skills.iter().cloned().chain([resolved(workplace.project().dir())]).collect(),
+            own: own.into_iter().map(|path| resolved(path)).collect(),
+        };
+        let after_plan = if now == Mode::Plan { Mode::Ask } else { now };
+        Ok(Self { rules, mode: Arc::new(Mutex::new(Modes { now, after_plan })) })
+    }
+
+    /// The gate of a session: it always asks for the mode of the moment.
+    pub(crate) fn gate(&self) -> Gate {
+        let permit = self.clone();
+        Gate::new(move |tool, effect| Permissions { mode: permit.mode(), ..permit.rules.clone() }.decide(tool, effect))
+    }
+
+    /// The mode in force.
+    pub(crate) fn mode(&self) -> Mode {
+        self.mode.lock().unwrap_or_else(PoisonError::into_inner).now
+    }
+
+    /// Plan first.
+    pub(crate) fn begin_plan(&self) {
+        self.mode.lock().unwrap_or_else(PoisonError::into_inner).now = Mode::Plan;
+    }
+
+    /// The plan was approved, or is not wanted any more.
+    pub(crate) fn end_plan(&self) {
+        let mut modes = self.mode.lock().unwrap_or_else(PoisonError::into_inner);
+        if modes.now == Mode::Plan {
+            modes.now = modes.after_plan;
+        }
+    }
+}
+
+fn of_flag(flag: PermissionMode) -> Mode {
+    match flag {
+        PermissionMode::Ask => Mode::Ask,
+        PermissionMode::AcceptEdits => Mode::AcceptEdits,
+        PermissionMode::ReadOnly => Mode::ReadOnly,
+        PermissionMode::AllowAll => Mode::AllowAll,
+        PermissionMode::Plan => Mode::Plan,
+    }
+}
+
+/// The path as the system sees it, as far as it exists yet.
+fn resolved(path: &Path) -> PathBuf {
+    match (path.canonicalize(), path.parent(), path.file_name()) {
+        (Ok(found), _, _) => found,
+        (Err(_), Some(parent), Some(name)) => resolved(parent).join(name),
+        _ => path.to_owned(),
+    }
+}

@@ -1,0 +1,202 @@
+//! A seat at the desk: everything a session needs, put together once, for chat and print mode alike.
+
+use crate::arguments::{Arguments, SessionFlags};
+use crate::failure::Failure;
+use crate::paper::Paper;
+use crate::permit::Permit;
+use crate::service::Service;
+use crate::shelf::{Place, Shelf, damage_in_words};
+use crate::web_fetch::{Reach, WebFetch};
+use crate::workplace::Workplace;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use scrubjay::Session;
+use scrubjay::clock::Clock;
+use scrubjay::desk::{Desk, Person};
+use scrubjay::event::Events;
+use scrubjay::hooks::Hooks;
+use scrubjay::message::SessionId;
+use scrubjay::prompts;
+use scrubjay::settings::key;
+use scrubjay::tool::Tool;
+use scrubjay::tools;
+use scrubjay::transcript::{Began, FORMAT, Opening, Options, Thinking, Transcript, Ttl, View};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The wall clock.
+struct WallClock;
+
+impl Clock for WallClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::now()
+    }
+}
+
+/// Which conversation, and whether in a copy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Beginning {
+    /// A new one.
+    New,
+    /// Go on with this one.
+    GoOn(Place),
+    /// Go on in a copy of this one.
+    Copy(Place),
+}
+
+impl Beginning {
+    /// The word that hooks are told.
+    pub(crate) fn source(&self) -> &'static str {
+        match self {
+            Beginning::New => "startup",
+            Beginning::GoOn(_) => "resume",
+            Beginning::Copy(_) => "fork",
+        }
+    }
+}
+
+/// What sessions of this run have in common.
+#[derive(Clone)]
+pub(crate) struct Seat {
+    pub(crate) workplace: Workplace,
+    pub(crate) service: Service,
+    pub(crate) permit: Permit,
+    tools: Arc<[Arc<dyn Tool>]>,
+    hooks: Arc<Hooks>,
+}
+
+impl Seat {
+    /// Connect the model, lay out the tools.
+    pub(crate) async fn take(arguments: &Arguments, workplace: Workplace, paper: &Paper) -> Result<Self, Failure> {
+        let (hooks, warnings) = Hooks::configured(&workplace.settings);
+        warnings.iter().for_each(|warning| paper.warn(warning));
+        let skills = skill_folders(&workplace);
+        let permit = Permit::new(&arguments.permission, &workplace, &skills)?;
+        let service = Service::connect(&workplace, None).await?;
+        let private = workplace.settings.flag(&key::WEB_PRIVATE_ADDRESSES);
+        let mut tools = tools::standard(&skills, &workplace.limits);
+        tools.push(Arc::new(WebFetch::new(if private { Reach::Everywhere } else { Reach::Public })));
+        Ok(Self { workplace, service, permit, tools: tools.into(), hooks: Arc::new(hooks) })
+    }
+
+    /// The same seat with another model.
+    pub(crate) async fn with_model(&self, name: &str) -> Result<Self, Failure> {
+        let service = Service::connect(&self.workplace, Some(name)).await?;
+        Ok(Self { service, ..self.clone() })
+    }
+
+    /// Which conversation the flags ask for.
+    pub(crate) fn beginning(&self, flags: &SessionFlags) -> Result<Beginning, Failure> {
+        let shelf = Shelf::of(&self.workplace);
+        let place = match (&flags.resume, flags.newest) {
+            (Some(id), _) => shelf.find(id)?,
+            (None, true) => shelf.newest()?,
+            (None, false) if flags.fork_session => {
+                return Err(
+                    Failure::usage("--fork-session needs a session to copy").fix("add --continue or --resume ID")
+                );
+            }
+            (None, false) => return Ok(Beginning::New),
+        };
+        Ok(if flags.fork_session { Beginning::Copy(place) } else { Beginning::GoOn(place) })
+    }
+
+    /// Open the record of a conversation; notices say what a person should know about it.
+    pub(crate) fn transcript(&self, beginning: Beginning) -> Result<(Transcript, Vec<String>), Failure> {
+        let now = Timestamp::now();
+        let shelf = Shelf::of(&self.workplace);
+        let limits = self.workplace.limits.clone();
+        match beginning {
+            Beginning::New => {
+                let place = shelf.new_place();
+                let began = self.began(&place, None);
+                Ok((Transcript::create(&place.path, began, now, limits)?, Vec::new()))
+            }
+            Beginning::GoOn(place) => {
+                let id = SessionId::new(place.id.as_str());
+                let (transcript, damage) = Transcript::resume(&place.path, id, now, limits)?;
+                Ok((transcript, notices(&damage)))
+            }
+            Beginning::Copy(place) => {
+                let (original, damage) = shelf.peek(&place)?;
+                let copy = shelf.new_place();
+                let transcript = original.fork(&copy.path, self.began(&copy, Some(place.id)), now)?;
+                Ok((transcript, notices(&damage)))
+            }
+        }
+    }
+
+    /// Sit down.
+    pub(crate) fn session(&self, transcript: Transcript, person: Person, events: Events) -> Result<Session, Failure> {
+        let opening = self.opening(transcript.view());
+        Ok(Session::new(transcript, self.desk(person, events), opening)?)
+    }
+
+    /// What the session works with.
+    pub(crate) fn desk(&self, person: Person, events: Events) -> Desk {
+        Desk {
+            model: self.service.model.clone(),
+            tools: self.tools.clone(),
+            gate: self.permit.gate(),
+            person,
+            hooks: self.hooks.clone(),
+            events,
+            clock: Arc::new(WallClock),
+            zone: TimeZone::system(),
+            settings: Arc::new(self.workplace.settings.clone()),
+            limits: self.workplace.limits.clone(),
+            dir: self.workplace.dir.clone(),
+        }
+    }
+
+    /// What every request begins with. A session that goes on keeps its words: the branch may have changed since, but
+    /// the cached prefix must not.
+    pub(crate) fn opening(&self, view: &View) -> Opening {
+        let recorded = view.opening.as_deref();
+        let system = recorded
+            .map(|opening| opening.system.clone())
+            .unwrap_or_else(|| prompts::system(&self.workplace.surroundings()).into());
+        Opening {
+            model: self.service.model.name().to_owned(),
+            tools: self.tools.iter().map(|tool| tool.spec().clone()).collect(),
+            system,
+            instructions: recorded.map(|opening| opening.instructions.clone()).unwrap_or_default(),
+            options: recorded.map_or_else(|| self.options(), |opening| opening.options.clone()),
+        }
+    }
+
+    fn options(&self) -> Options {
+        let settings = &self.workplace.settings;
+        let thinking = match settings.text(&key::THINKING) {
+            "on" => Thinking::Adaptive,
+            "off" => Thinking::Off,
+            _ => Thinking::Default,
+        };
+        let cache_ttl = if settings.text(&key::CACHE_TTL) == "1h" { Ttl::OneHour } else { Ttl::FiveMinutes };
+        Options { thinking, cache_ttl, ..Options::default() }
+    }
+
+    fn began(&self, place: &Place, forked_from: Option<String>) -> Began {
+        Began {
+            format: FORMAT,
+            session: place.id.clone(),
+            dir: self.workplace.dir.clone(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            forked_from,
+        }
+    }
+}
+
+fn notices(damage: &[scrubjay::transcript::Damage]) -> Vec<String> {
+    if damage.is_empty() { Vec::new() } else { vec![damage_in_words(damage)] }
+}
+
+/// Where skills are looked for: the project's own come first. A link that leads out of the project is not followed,
+/// because what is found here may be read without asking.
+fn skill_folders(workplace: &Workplace) -> Vec<PathBuf> {
+    let project = [".scrubjay/skills", ".claude/skills"].map(|name| workplace.root.join(name));
+    let project =
+        project.iter().filter_map(|dir| dir.canonicalize().ok()).filter(|dir| dir.starts_with(&workplace.root));
+    let own = workplace.places.config.join("skills").canonicalize().ok();
+    project.chain(own).collect()
+}

@@ -1,0 +1,190 @@
+//! The sessions of a project, as they lie on disk.
+
+use crate::failure::Failure;
+use crate::workplace::Workplace;
+use jiff::Timestamp;
+use scrubjay::limits::Limits;
+use scrubjay::message::{Origin, SessionId, Usage};
+use scrubjay::paths::ProjectLayout;
+use scrubjay::tools::shown;
+use scrubjay::transcript::{Damage, Transcript, TranscriptError};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+/// Where the sessions of one project are.
+pub(crate) struct Shelf {
+    project: ProjectLayout,
+    limits: Arc<Limits>,
+}
+
+/// A session that is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) id: String,
+    pub(crate) path: PathBuf,
+    pub(crate) touched: SystemTime,
+}
+
+/// A session at a glance.
+#[derive(Debug, Clone)]
+pub(crate) struct Glance {
+    pub(crate) id: String,
+    pub(crate) last: Timestamp,
+    /// The beginning of the first question.
+    pub(crate) title: String,
+    /// How many questions were asked.
+    pub(crate) questions: u64,
+    pub(crate) usage: Usage,
+    /// How many tokens it takes in the window.
+    pub(crate) window: u64,
+    pub(crate) damage: Vec<Damage>,
+}
+
+impl Shelf {
+    pub(crate) fn of(workplace: &Workplace) -> Self {
+        Self { project: workplace.project(), limits: workplace.limits.clone() }
+    }
+
+    /// Every session, newest first. A folder that is not there holds none.
+    pub(crate) fn places(&self) -> Result<Vec<Place>, Failure> {
+        let dir = self.project.dir();
+        let entries = match std::fs::read_dir(dir) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(Failure::failed(format!("{} cannot be read: {error}", dir.display()))),
+        };
+        let mut places: Vec<Place> = entries.flatten().filter_map(|entry| place(entry.path())).collect();
+        // Ids are made in order of time, so they decide between files of the same moment.
+        places.sort_by(|a, b| (b.touched, &b.id).cmp(&(a.touched, &a.id)));
+        Ok(places)
+    }
+
+    /// The session that was meant: `last`, an id, or the beginning of one.
+    pub(crate) fn find(&self, wanted: &str) -> Result<Place, Failure> {
+        if wanted == "last" {
+            return self.newest();
+        }
+        let places = self.places()?;
+        if let Some(exact) = places.iter().find(|place| place.id == wanted) {
+            return Ok(exact.clone());
+        }
+        let mut near: Vec<Place> = places.into_iter().filter(|place| place.id.starts_with(wanted)).collect();
+        match near.len() {
+            1 => Ok(near.remove(0)),
+            0 => Err(Failure::nothing_found(format!("there is no session `{}` in this project", shown(wanted)))
+                .fix("`scrubjay sessions` lists them; sessions belong to the project they were started in (-C DIR)")),
+            many => {
+                let ids: Vec<&str> = near.iter().take(5).map(|place| place.id.as_str()).collect();
+                Err(Failure::usage(format!("{many} sessions begin with `{}`: {}", shown(wanted), ids.join(", ")))
+                    .fix("give more of the id"))
+            }
+        }
+    }
+
+    /// The newest session in which something was asked.
+    pub(crate) fn newest(&self) -> Result<Place, Failure> {
+        for place in self.places()? {
+            // One that cannot be read is still the newest: opening it will say what is wrong.
+            if self.peek(&place).map_or(true, |(transcript, damage)| asked(&transcript) > 0 || !damage.is_empty()) {
+                return Ok(place);
+            }
+        }
+        Err(Failure::nothing_found("there is no session in this project yet").fix("start one with `scrubjay chat`"))
+    }
+
+    /// Read a session without the right to go on with it.
+    pub(crate) fn peek(&self, place: &Place) -> Result<(Transcript, Vec<Damage>), TranscriptError> {
+        Transcript::peek(&place.path, SessionId::new(place.id.as_str()), self.limits.clone())
+    }
+
+    /// The sessions in which something was asked, newest first.
+    pub(crate) fn glances(&self, most: usize) -> Result<Vec<Glance>, Failure> {
+        let glances = self.places()?.into_iter().filter_map(|place| self.glance(&place));
+        Ok(glances.take(most).collect())
+    }
+
+    fn glance(&self, place: &Place) -> Option<Glance> {
+        let (transcript, damage) = self.peek(place).ok()?;
+        let questions = asked(&transcript);
+        if questions == 0 && damage.is_empty() {
+            return None;
+        }
+        let mut usage = Usage::default();
+        for spent in transcript.view().spent.values() {
+            usage += spent.usage;
+        }
+        Some(Glance {
+            id: place.id.clone(),
+            last: transcript.records().last().map_or_else(|| moment(place.touched), |record| record.at),
+            title: title(&transcript),
+            questions,
+            usage,
+            window: transcript.view().count.total(),
+            damage,
+        })
+    }
+
+    /// A new session's name and file.
+    pub(crate) fn new_place(&self) -> Place {
+        let id = uuid::Uuid::now_v7().to_string();
+        Place { path: self.project.transcript(&id), id, touched: SystemTime::now() }
+    }
+
+    /// Take away a session in which nothing was ever asked.
+    pub(crate) fn discard_if_empty(&self, transcript: Transcript) {
+        let Some(path) = transcript.path().map(PathBuf::from) else { return };
+        if asked(&transcript) > 0 || transcript.records().len() > FRESH {
+            return;
+        }
+        drop(transcript);
+        let gone = std::fs::remove_file(&path).and_then(|()| std::fs::remove_dir_all(path.with_extension("")));
+        if let Err(error) = gone {
+            tracing::warn!(%error, "an empty session could not be removed");
+        }
+    }
+}
+
+/// A session that was only begun holds its beginning and what requests begin with.
+const FRESH: usize = 2;
+
+fn place(path: PathBuf) -> Option<Place> {
+    let id = path.file_stem()?.to_str()?.to_owned();
+    let meta = std::fs::metadata(&path).ok().filter(std::fs::Metadata::is_file)?;
+    let is_session = path.extension().is_some_and(|extension| extension == "jsonl");
+    is_session.then(|| Place { id, touched: meta.modified().unwrap_or(SystemTime::UNIX_EPOCH), path })
+}
+
+fn moment(time: SystemTime) -> Timestamp {
+    Timestamp::try_from(time).unwrap_or(Timestamp::UNIX_EPOCH)
+}
+
+/// How many questions a person asked.
+pub(crate) fn asked(transcript: &Transcript) -> u64 {
+    transcript.view().history.iter().filter(|message| message.origin == Origin::Person).count() as u64
+}
+
+/// The first question on one line.
+fn title(transcript: &Transcript) -> String {
+    const LONGEST: usize = 60;
+    let first = transcript.view().history.iter().find(|message| message.origin == Origin::Person);
+    let words = first.map(|message| message.text()).unwrap_or_default();
+    let line = words.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = shown(&line);
+    match line.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.into_owned(),
+    }
+}
+
+/// Damage in words, for a person who goes on with the session.
+pub(crate) fn damage_in_words(damage: &[Damage]) -> String {
+    let bytes: u64 = damage.iter().map(|one| one.bytes).sum();
+    let what: Vec<String> = damage.iter().take(3).map(|one| format!("{} at byte {}", one.what, one.offset)).collect();
+    let more = if damage.len() > 3 { ", …" } else { "" };
+    format!(
+        "{} damaged part(s) of the session file were skipped ({bytes} bytes: {}{more}); the rest is intact",
+        damage.len(),
+        what.join(", ")
+    )
+}

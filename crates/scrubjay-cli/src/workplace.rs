@@ -1,0 +1,171 @@
+//! Where the program was started and what holds there: the project, the folders, the settings.
+
+use crate::arguments::Arguments;
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::places::Places;
+use scrubjay::limits::Limits;
+use scrubjay::paths::{Layout, ProjectLayout, project_root};
+use scrubjay::prompts::Surroundings;
+use scrubjay::settings::{Settings, SettingsFile, Sources};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The system's own settings.
+const MANAGED: &str = "/etc/scrubjay/config.toml";
+
+/// Settings that come with a repository, and those that stay on this machine.
+const PROJECT: &str = ".scrubjay.toml";
+const LOCAL: &str = ".scrubjay.local.toml";
+
+/// Everything that is known before anything is done.
+#[derive(Debug, Clone)]
+pub(crate) struct Workplace {
+    pub(crate) environment: Environment,
+    pub(crate) places: Places,
+    pub(crate) settings: Settings,
+    pub(crate) limits: Arc<Limits>,
+    /// Where the work happens.
+    pub(crate) dir: PathBuf,
+    /// The project it belongs to.
+    pub(crate) root: PathBuf,
+    /// The settings files that are looked for, strongest first.
+    pub(crate) files: Vec<PathBuf>,
+}
+
+impl Workplace {
+    /// Look around. Nothing is written.
+    pub(crate) fn find(arguments: &Arguments, environment: Environment) -> Result<Self, Failure> {
+        let places = Places::find(&environment)?;
+        let dir = working_directory(arguments.general.dir.as_deref())?;
+        let root = project_root(&dir);
+        let files = SettingsFiles::of(arguments, &places, &root);
+        let (sources, mut unread) = files.read(arguments, &environment)?;
+        let mut settings = Settings::resolve(&sources);
+        unread.append(&mut settings.warnings);
+        settings.warnings = unread;
+        let limits = Arc::new(settings.limits().clone());
+        Ok(Self { environment, places, settings, limits, dir, root, files: files.strongest_first() })
+    }
+
+    /// Where this project's sessions lie.
+    pub(crate) fn project(&self) -> ProjectLayout {
+        Layout::at(&self.places.data).project(&self.root, &self.limits)
+    }
+
+    /// What a model is told about where it is.
+    pub(crate) fn surroundings(&self) -> Surroundings {
+        Surroundings {
+            dir: self.dir.display().to_string(),
+            platform: std::env::consts::OS.to_owned(),
+            git: repository(&self.root),
+        }
+    }
+}
+
+fn working_directory(asked: Option<&Path>) -> Result<PathBuf, Failure> {
+    let dir = asked.unwrap_or(Path::new("."));
+    let found = dir.canonicalize().and_then(|found| std::fs::read_dir(&found).map(|_| found));
+    found.map_err(|error| {
+        let shown = if asked.is_some() { dir.display().to_string() } else { "the current directory".to_owned() };
+        Failure::usage(format!("{shown} cannot be worked in: {error}")).fix("name another directory with -C DIR")
+    })
+}
+
+/// Read from the file that git itself keeps, so that no program has to be run.
+fn repository(root: &Path) -> String {
+    let git = root.join(".git");
+    if !git.exists() {
+        return "none".to_owned();
+    }
+    let head = std::fs::read_to_string(git.join("HEAD")).unwrap_or_default();
+    match head.trim().strip_prefix("ref: refs/heads/") {
+        Some(branch) if branch.len() < 200 => format!("git, branch {}", branch.escape_debug()),
+        _ => "git".to_owned(),
+    }
+}
+
+struct SettingsFiles {
+    managed: PathBuf,
+    user: PathBuf,
+    project: PathBuf,
+    local: PathBuf,
+}
+
+impl SettingsFiles {
+    fn of(arguments: &Arguments, places: &Places, root: &Path) -> Self {
+        let user = arguments.general.config.clone().unwrap_or_else(|| places.settings());
+        Self { managed: PathBuf::from(MANAGED), user, project: root.join(PROJECT), local: root.join(LOCAL) }
+    }
+
+    fn strongest_first(&self) -> Vec<PathBuf> {
+        [&self.managed, &self.local, &self.project, &self.user].into_iter().cloned().collect()
+    }
+
+    /// Every source, and what could not be read. A file named with `--config` must be there; the others may be missing.
+    fn read(&self, arguments: &Arguments, environment: &Environment) -> Result<(Sources, Vec<String>), Failure> {
+        let mut unread = Vec::new();
+        let mut optional = |path: &Path| match read_settings(path) {
+            Ok(found) => found,
+            Err(reason) => {
+                unread.push(format!("{reason}; nothing in it counts"));
+                None
+            }
+        };
+        let (managed, project, local) = (optional(&self.managed), optional(&self.project), optional(&self.local));
+        let user = match &arguments.general.config {
+            None => optional(&self.user),
+            Some(named) => match read_settings(named) {
+                Ok(Some(found)) => Some(found),
+                Ok(None) => return Err(Failure::usage(format!("there is no settings file {}", named.display()))),
+                Err(reason) => return Err(Failure::usage(reason)),
+            },
+        };
+        let sources = Sources {
+            managed,
+            user,
+            project,
+            local,
+            remote: None,
+            environment: environment.pairs(),
+            command_line: typed(arguments)?,
+        };
+        Ok((sources, unread))
+    }
+}
+
+fn read_settings(path: &Path) -> Result<Option<SettingsFile>, String> {
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => return Ok(None),
+        Err(error) => return Err(format!("the settings file {} cannot be read: {error}", path.display())),
+    };
+    let table = toml::from_str(&text).map_err(|error| {
+        let line = error.span().map(|span| text[..span.start.min(text.len())].lines().count().max(1));
+        let place = line.map(|line| format!(", line {line}")).unwrap_or_default();
+        format!("the settings file {}{place} is not TOML: {}", path.display(), error.message().escape_debug())
+    })?;
+    Ok(Some(SettingsFile { table, file: path.to_owned() }))
+}
+
+/// Flags are settings of the strongest kind a person has; `--set` comes first because it is the more exact one.
+fn typed(arguments: &Arguments) -> Result<Vec<(String, String)>, Failure> {
+    let mut typed = Vec::new();
+    for set in &arguments.general.set {
+        let Some((key, value)) = set.split_once('=') else {
+            return Err(
+                Failure::usage(format!("--set takes KEY=VALUE, not `{set}`")).fix("`scrubjay flags` lists the keys")
+            );
+        };
+        typed.push((key.trim().to_owned(), value.to_owned()));
+    }
+    let model = &arguments.model;
+    for (key, value) in [("model", &model.model), ("provider", &model.provider), ("base_url", &model.base_url)] {
+        typed.extend(value.clone().map(|value| (key.to_owned(), value)));
+    }
+    if arguments.permission.bare {
+        typed.push(("bare".to_owned(), "true".to_owned()));
+    }
+    Ok(typed)
+}

@@ -1,0 +1,13 @@
+//! The program as people and scripts meet it: real processes, a real terminal, a simulated service over loopback.
+
+// A test fails by panicking, also in the functions its tests share.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod bad_input;
+mod chat;
+mod commands;
+mod print;
+mod stage;
+mod survival;
+mod terminal;
+mod web;

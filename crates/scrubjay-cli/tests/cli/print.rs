@@ -1,0 +1,145 @@
+//! Stories of print mode.
+
+use crate::stage::{CANARY, MODEL, Ran, Stage, block, files};
+use scrubjay_testkit::simulator::{Script, Simulator, text, tool_use};
+use serde_json::json;
+use std::io::Write as _;
+use std::process::Stdio;
+
+async fn simulator(script: Script) -> Simulator {
+    Simulator::start(script).await.unwrap()
+}
+
+// spec: U2
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_goes_to_standard_output_and_talk_goes_beside_it() {
+    let script = Script::new().reply(tool_use("Read", json!({ "file_path": "a.txt" }))).reply(text("It says hello."));
+    let simulator = simulator(script).await;
+    let stage = Stage::with(&simulator);
+    stage.write("a.txt", "hello\n");
+    let ran = stage.run(&["-p", "what does a.txt say?"]).ended_with(0).complained_about(&["● Read"]);
+    assert_eq!(ran.out, "It says hello.\n");
+    let asked = &simulator.requests()[1];
+    assert!(asked.tool_results()[0].1.contains("hello"));
+    assert!(asked.tool_names().contains(&"WebFetch".to_owned()));
+}
+
+// spec: U2
+#[tokio::test(flavor = "multi_thread")]
+async fn one_object_says_what_it_took() {
+    let simulator = simulator(Script::new().reply(text("Four."))).await;
+    let stage = Stage::with(&simulator);
+    let result = stage.run(&["-p", "2+2?", "--output-format", "json"]).ended_with(0).json();
+    assert_eq!((&result["schema"], &result["result"]), (&json!("scrubjay.result/1"), &json!("Four.")));
+    assert_eq!((&result["is_error"], &result["rounds"]), (&json!(false), &json!(1)));
+    assert_eq!((&result["stop_reason"], &result["model"]), (&json!("end_turn"), &json!(MODEL)));
+    assert!(result["cost_usd"].as_f64().unwrap() > 0.0 && result["usage"]["output"].as_u64().unwrap() > 0);
+    assert!(result["tool_version"].is_string() && result["session_id"].is_string());
+}
+
+// spec: U2
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_begins_with_init_and_ends_with_the_result() {
+    let script = Script::new()
+        .reply(text("Let me look. ").and(tool_use("Glob", json!({ "pattern": "*" }))))
+        .reply(text("Nothing here."));
+    let simulator = simulator(script).await;
+    let stage = Stage::with(&simulator);
+    let lines = stage.run(&["-p", "look", "--output-format", "stream-json"]).ended_with(0).lines();
+    let kinds: Vec<&str> = lines.iter().map(|line| line["type"].as_str().unwrap()).collect();
+    assert_eq!((kinds[0], kinds[kinds.len() - 1]), ("init", "result"));
+    let position = |kind: &str| kinds.iter().position(|found| *found == kind).unwrap();
+    assert!(position("delta") < position("tool_started") && position("tool_started") < position("tool_finished"));
+    assert_eq!(lines[lines.len() - 1]["result"], "Nothing here.");
+    assert!(lines.iter().all(|line| line["schema"] == "scrubjay.stream/1"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_question_may_be_piped_in_behind_what_was_typed() {
+    let simulator = simulator(Script::echo()).await;
+    let stage = Stage::with(&simulator);
+    let mut child = stage
+        .command(&["-p", "--model", MODEL, "explain:"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(b"let x = \xff 1;\n").unwrap();
+    let ran = Ran::from(block(|| child.wait_with_output().unwrap()));
+    assert_eq!(ran.out, "explain:\n\nlet x = \u{fffd} 1;\n");
+    stage.run(&["-p"]).ended_with(2).complained_about(&["there is no question"]);
+    stage.run(&["-p", " "]).ended_with(2);
+}
+
+// spec: Q4
+#[tokio::test(flavor = "multi_thread")]
+async fn sessions_go_on_by_newest_by_id_and_in_a_copy() {
+    let simulator = simulator(Script::new().otherwise(text("Yes."))).await;
+    let stage = Stage::with(&simulator);
+    let json = ["--output-format", "json"];
+    let run = |arguments: &[&str]| stage.run(&[arguments, &json].concat()).ended_with(0).json();
+    let first = run(&["-p", "my name is Ada"])["session_id"].as_str().unwrap().to_owned();
+    assert_eq!(run(&["-c", "-p", "and more"])["session_id"], first);
+    assert_eq!(run(&["--resume", &first[..23], "-p", "again"])["session_id"], first);
+    let copy = run(&["-c", "--fork-session", "-p", "elsewhere"])["session_id"].as_str().unwrap().to_owned();
+    assert_ne!(copy, first);
+    let asked = simulator.last_request().unwrap().all_text();
+    assert!(asked.contains("my name is Ada") && asked.contains("again"), "{asked}");
+    let original = std::fs::read_to_string(
+        stage.transcripts().iter().find(|path| path.ends_with(format!("{first}.jsonl"))).unwrap(),
+    )
+    .unwrap();
+    assert!(!original.contains("elsewhere"));
+    let requests = simulator.requests();
+    for pair in requests.windows(2) {
+        assert_eq!(pair[0].system_text(), pair[1].system_text(), "what requests begin with never changes");
+    }
+    stage.run(&["--resume", "zzz", "-p", "x"]).ended_with(3).complained_about(&["no session `zzz`"]);
+    stage.run(&["--fork-session", "-p", "x"]).ended_with(2).complained_about(&["needs a session to copy"]);
+    let list = stage.run(&["--resume", "-p", "x"]).ended_with(2);
+    assert!(list.out.contains(&first) && list.err.contains("--resume ID"), "{list:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_not_allowed_up_front_is_denied_and_says_how_to_allow_it() {
+    let script = || Script::new().reply(tool_use("Bash", json!({ "command": "touch made" }))).reply(text("Done."));
+    let sim = simulator(script()).await;
+    let stage = Stage::with(&sim);
+    stage.run(&["-p", "make it"]).ended_with(0).complained_about(&["--allow Bash"]);
+    assert!(!stage.project().join("made").exists());
+    assert!(sim.last_request().unwrap().tool_results()[0].1.contains("--allow Bash"));
+    for allowed in [&["--allow", "Bash(touch *)"][..], &["--permission-mode", "allow-all"]] {
+        let sim = simulator(script()).await;
+        let stage = Stage::with(&sim);
+        stage.run(&[&["-p", "make it"], allowed].concat()).ended_with(0);
+        assert!(stage.project().join("made").exists(), "{allowed:?}");
+    }
+    let sim = simulator(script()).await;
+    let stage = Stage::with(&sim);
+    stage.run(&["-p", "make it", "--permission-mode", "read-only", "--allow", "Bash"]).ended_with(0);
+    assert!(!stage.project().join("made").exists(), "read-only is read-only");
+    stage.run(&["-p", "x", "--allow", "Bash("]).ended_with(2).complained_about(&["not a rule"]);
+}
+
+// spec: X8
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_kept_is_private_and_holds_no_key() {
+    use std::os::unix::fs::PermissionsExt;
+    let script = Script::new().reply(tool_use("Read", json!({ "file_path": "a.txt" }))).reply(text("secret answer"));
+    let simulator = simulator(script).await;
+    let stage = Stage::with(&simulator);
+    stage.write("a.txt", &"long line\n".repeat(20_000));
+    stage.run(&["-v", "-p", "secret question", "--allow", "Read"]).ended_with(0);
+    let kept = files(&stage.home());
+    assert!(kept.iter().any(|path| path.ends_with("scrubjay.log")), "{kept:?}");
+    for path in &kept {
+        let bytes = std::fs::read(path).unwrap();
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(!text.contains(CANARY), "{path:?}");
+        assert!(!path.ends_with("scrubjay.log") || !text.contains("secret"), "{text}");
+        assert_eq!(std::fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o600, "{path:?}");
+        let folder = path.parent().unwrap();
+        assert_eq!(std::fs::metadata(folder).unwrap().permissions().mode() & 0o777, 0o700, "{folder:?}");
+    }
+}
