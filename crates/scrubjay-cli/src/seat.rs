@@ -130,6 +130,7 @@ impl Seat {
     /// Sit down.
     pub(crate) fn session(&self, transcript: Transcript, person: Person, events: Events) -> Result<Session, Failure> {
         let opening = self.opening(transcript.view());
+        tracing::info!(session = %transcript.session(), model = opening.model, "a session is open");
         Ok(Session::new(transcript, self.desk(person, events), opening)?)
     }
 
