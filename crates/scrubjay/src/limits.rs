@@ -122,6 +122,10 @@ limits! {
     server_clear_from = 180_000 "tokens" in "layer 2", 1_000..=100_000_000, "where the provider clears: from this size of the request on";
     server_clear_least = 140_000 "tokens" in "layer 2", 1_000..=100_000_000, "where the provider clears: at least so much, because each clearing costs a rewrite";
 
+    kept_least_tokens = 10_000 "tokens" in "layer 3", 0..=10_000_000, "of recent messages that stay when the notes become the summary";
+    kept_least_messages = 5 "messages" in "layer 3", 0..=10_000, "with words in them, that stay when the notes become the summary";
+    kept_most_tokens = 40_000 "tokens" in "layer 3", 1..=10_000_000, "of recent messages that stay; more than that since the last note, and the notes cannot serve";
+
     record_inline_bytes = 65_536 "bytes" in "transcript", 1_024..=67_108_864, "larger records go to a blob file so that lines stay short";
     record_line_bytes = 33_554_432 "bytes" in "transcript", 65_536..=1_073_741_824, "a longer line is damage, not a record";
 

@@ -1,5 +1,6 @@
 //! Before each request: make the transcript fit, cheapest remedy first.
 
+pub mod compaction;
 pub mod microcompaction;
 pub mod tool_results;
 
