@@ -4,6 +4,7 @@ use crate::arguments::{ColorWhen, GeneralFlags};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use anstyle::{AnsiColor, Style};
+use scrubjay::tools::shown;
 use serde_json::{Value, json};
 use std::io::{self, Write as _};
 
@@ -140,14 +141,14 @@ impl Paper {
 
     /// Something a person should look at.
     pub(crate) fn warn(&self, text: &str) {
-        self.talk(&format!("{} {text}", self.talk_ink.paint(Tone::Warning, "note:")));
+        self.talk(&format!("{} {}", self.talk_ink.paint(Tone::Warning, "note:"), shown(text)));
     }
 
     /// What went wrong.
     pub(crate) fn failure(&self, failure: &Failure) {
         let said = match self.form {
             Form::Json => failure.to_json(),
-            Form::Words => format!("{} {failure}", self.talk_ink.paint(Tone::Bad, "error:")),
+            Form::Words => format!("{} {}", self.talk_ink.paint(Tone::Bad, "error:"), shown(&failure.to_string())),
         };
         writeln!(io::stderr(), "{said}").unwrap_or_default();
     }

@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use scrubjay::Session;
 use scrubjay::clock::Clock;
+use scrubjay::context::microcompaction::server_clearing;
 use scrubjay::desk::{Desk, Person};
 use scrubjay::event::Events;
 use scrubjay::hooks::Hooks;
@@ -129,6 +130,7 @@ impl Seat {
     /// Sit down.
     pub(crate) fn session(&self, transcript: Transcript, person: Person, events: Events) -> Result<Session, Failure> {
         let opening = self.opening(transcript.view());
+        tracing::info!(session = %transcript.session(), model = opening.model, "a session is open");
         Ok(Session::new(transcript, self.desk(person, events), opening)?)
     }
 
@@ -150,7 +152,7 @@ impl Seat {
     }
 
     /// What every request begins with. A session that goes on keeps its words: the branch may have changed since, but
-    /// the cached prefix must not.
+    /// the cached prefix must not. Another model breaks it anyway, and may not take what the last one was asked for.
     pub(crate) fn opening(&self, view: &View) -> Opening {
         let recorded = view.opening.as_deref();
         let system = recorded
@@ -161,7 +163,9 @@ impl Seat {
             tools: self.tools.iter().map(|tool| tool.spec().clone()).collect(),
             system,
             instructions: recorded.map(|opening| opening.instructions.clone()).unwrap_or_default(),
-            options: recorded.map_or_else(|| self.options(), |opening| opening.options.clone()),
+            options: recorded
+                .filter(|opening| opening.model == self.service.model.name())
+                .map_or_else(|| self.options(), |opening| opening.options.clone()),
         }
     }
 
@@ -173,7 +177,8 @@ impl Seat {
             _ => Thinking::Default,
         };
         let cache_ttl = if settings.text(&key::CACHE_TTL) == "1h" { Ttl::OneHour } else { Ttl::FiveMinutes };
-        Options { thinking, cache_ttl, ..Options::default() }
+        let context_management = server_clearing(self.service.model.as_ref(), settings, &self.workplace.limits);
+        Options { thinking, cache_ttl, context_management, ..Options::default() }
     }
 
     fn began(&self, place: &Place, forked_from: Option<String>) -> Began {

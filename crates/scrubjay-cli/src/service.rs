@@ -5,6 +5,7 @@ use crate::workplace::Workplace;
 use scrubjay::message::Usage;
 use scrubjay::model::Model;
 use scrubjay::settings::key;
+use scrubjay::tools::shown;
 use scrubjay_providers::{Catalogue, Choice, ConnectError, Keys, Provider, connect, connect_consulting};
 use std::sync::Arc;
 
@@ -49,8 +50,8 @@ impl Service {
         let model = self.model.name();
         match workplace.settings.text(&key::BASE_URL) {
             _ if self.is_offline() => "offline: no language model is connected".to_owned(),
-            "" => model.to_owned(),
-            address => format!("{model} at {}", without_credentials(address)),
+            "" => shown(model).into_owned(),
+            address => shown(&format!("{model} at {}", without_credentials(address))).into_owned(),
         }
     }
 

@@ -78,6 +78,7 @@ impl Chat {
     }
 
     fn conclude(&mut self, session: &Session, answer: Result<Answer, Error>) -> Result<(), Failure> {
+        tracing::info!(answered = answer.is_ok(), "a question is done");
         match answer {
             Ok(answer) => {
                 let line = footer(session.transcript(), &answer.usage, &self.seat.service, &self.seat.workplace.limits);

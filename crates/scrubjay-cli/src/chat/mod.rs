@@ -20,6 +20,7 @@ use scrubjay::Session;
 use scrubjay::desk::Person;
 use scrubjay::event::Events;
 use scrubjay::message::Block;
+use scrubjay::tools::{shown, shown_path};
 use slash::Slash;
 use std::io::Stdout;
 use std::time::{Duration, Instant};
@@ -108,15 +109,13 @@ impl Chat {
     async fn begin(&mut self, beginning: Beginning, change: Change) -> Result<(), Failure> {
         let source = if change == Change::Clear { "clear" } else { beginning.source() };
         let (transcript, notices) = self.seat.transcript(beginning)?;
-        let mut session = self.seat.session(transcript, self.person.clone(), self.events.clone())?;
+        let session = self.seat.session(transcript, self.person.clone(), self.events.clone())?;
         self.put_away(if change == Change::Clear { "clear" } else { "resume" }).await;
         for notice in notices {
             self.screen.aside(Tone::Warning, &notice).map_err(unwritten)?;
         }
-        session.started(source).await?;
         self.standing = Standing::default();
-        self.session = Some(session);
-        Ok(())
+        Ok(self.session.insert(session).started(source).await?)
     }
 
     /// End a session. One in which nothing was asked leaves nothing behind.
@@ -141,7 +140,7 @@ impl Chat {
     fn banner(&mut self) -> Result<(), Failure> {
         let workplace = &self.seat.workplace;
         let name = self.paper.ink.paint(Tone::Strong, "scrubjay");
-        let head = format!("{name} · {} · {}", self.seat.service.described(workplace), workplace.dir.display());
+        let head = format!("{name} · {} · {}", self.seat.service.described(workplace), shown_path(&workplace.dir));
         let offline = self.seat.service.is_offline();
         let session = self
             .session
@@ -223,7 +222,7 @@ impl Chat {
     /// Something went wrong, and the chat goes on.
     fn complain(&mut self, failure: &Failure) -> Result<(), Failure> {
         let word = self.paper.ink.paint(Tone::Bad, "error:");
-        let said = scrubjay::tools::shown(&failure.to_string()).into_owned();
+        let said = shown(&failure.to_string()).into_owned();
         self.say(&format!("{word} {said}"))
     }
 }

@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use crate::paper::{Form, Paper, Tone};
 use crate::workplace::Workplace;
 use scrubjay::settings::{Row, Source};
+use scrubjay::tools::{shown, shown_path};
 use serde_json::{Value, json};
 
 /// The files that are read, strongest first.
@@ -15,7 +16,7 @@ pub(super) fn path(workplace: &Workplace, paper: &Paper) -> Result<(), Failure> 
     }
     for file in &workplace.files {
         let there = if file.exists() { "" } else { "  (not there)" };
-        paper.line(&format!("{}{there}", file.display()))?;
+        paper.line(&format!("{}{there}", shown_path(file)))?;
     }
     Ok(())
 }
@@ -28,11 +29,11 @@ pub(super) fn flags(workplace: &Workplace, paper: &Paper) -> Result<(), Failure>
         return paper.json("flags", json!({ "settings": rows }));
     }
     for row in rows {
-        let file = row.file.as_deref().map(|file| format!(" ({})", file.display())).unwrap_or_default();
+        let file = row.file.as_deref().map(|file| format!(" ({})", shown_path(file))).unwrap_or_default();
         let origin = format!("{}{file}", row.origin.name());
         let tone = if row.origin == Source::Default { Tone::Faint } else { Tone::Active };
-        let value = if row.value.is_empty() { "–" } else { &row.value };
-        paper.line(&format!("{:<32} {:<24} {}", row.key, value, paper.ink.paint(tone, &origin)))?;
+        let value = if row.value.is_empty() { "–".into() } else { shown(&row.value) };
+        paper.line(&format!("{:<32} {:<24} {}", shown(&row.key), value, paper.ink.paint(tone, &origin)))?;
     }
     Ok(())
 }
@@ -48,7 +49,7 @@ pub(super) fn show(workplace: &Workplace, paper: &Paper) -> Result<(), Failure> 
         paper.talk("nothing is set; every value is the default (`scrubjay flags` lists them)");
     }
     for row in rows {
-        paper.line(&format!("{} = {}", row.key, row.value))?;
+        paper.line(&format!("{} = {}", shown(&row.key), shown(&row.value)))?;
     }
     Ok(())
 }

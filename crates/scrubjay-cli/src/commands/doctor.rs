@@ -7,6 +7,7 @@ use crate::service::{Service, catalogue, keys};
 use crate::shelf::{Shelf, damage_in_words};
 use crate::workplace::Workplace;
 use scrubjay::paths::create_dir_private;
+use scrubjay::tools::shown;
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -55,7 +56,7 @@ fn report(checks: &[Check], paper: &Paper) -> Result<(), Failure> {
         let (tone, word) = word(check.verdict);
         let padded = format!("{word:<6}");
         let word = tone.map_or_else(|| padded.clone(), |tone| paper.ink.paint(tone, &padded));
-        paper.line(&format!("{word} {:<12} {}", check.name, check.detail))?;
+        paper.line(&format!("{word} {:<12} {}", check.name, shown(&check.detail)))?;
     }
     Ok(())
 }

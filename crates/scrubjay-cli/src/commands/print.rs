@@ -5,9 +5,11 @@ use crate::failure::{Exit, Failure, reason};
 use crate::happening::{Happening, Wire, unattended_wire};
 use crate::paper::{Paper, unwritten};
 use crate::seat::Seat;
+use scrubjay::desk::Request;
 use scrubjay::event::Event;
 use scrubjay::message::{Block, StopReason, Usage};
 use scrubjay::model::Delta;
+use scrubjay::tool::Effect;
 use scrubjay::tools::shown;
 use scrubjay::{Answer, Error, Session};
 use serde_json::{Value, json};
@@ -22,7 +24,7 @@ pub(crate) async fn run(arguments: &Arguments, seat: Seat, paper: &Paper) -> Res
     }
     let question = question(arguments, seat.workplace.limits.piped_prompt_bytes)?;
     let printer = Printer { format: arguments.output_format, paper: *paper };
-    let Wire { events, person, mut happenings } = unattended_wire(|request| seat_words(&request.tool));
+    let Wire { events, person, mut happenings } = unattended_wire(refusal);
     let beginning = seat.beginning(&arguments.session)?;
     let source = beginning.source();
     let (transcript, notices) = seat.transcript(beginning)?;
@@ -95,12 +97,15 @@ fn question(arguments: &Arguments, most: u64) -> Result<String, Failure> {
 }
 
 /// What the model hears, and the person reads, about a call that nobody could be asked about.
-fn seat_words(tool: &str) -> String {
-    format!(
-        "{0} was not allowed up front and nobody is there to be asked, so it was not done. \
-         The person can allow it with --allow {0}, or choose a --permission-mode.",
-        shown(tool)
-    )
+fn refusal(request: &Request) -> String {
+    match request.effect {
+        Effect::Proposes => "nobody is here to approve a plan; give the plan as the answer instead".to_owned(),
+        _ => format!(
+            "nobody can be asked here, so this was not done; to allow it, start again with `--allow {}` or another \
+             `--permission-mode`",
+            shown(&request.tool)
+        ),
+    }
 }
 
 struct Printer {
@@ -172,19 +177,11 @@ impl Printer {
         answer: Result<Answer, Error>,
         stopped: Option<Exit>,
     ) -> Result<(), Failure> {
-        let failure = match &answer {
-            Ok(_) => None,
-            Err(_) if stopped.is_some() => Some(Failure::new(
-                stopped.unwrap_or(Exit::Interrupted),
-                "interrupted; what was said until then is saved, `scrubjay -c` goes on",
-            )),
-            Err(_) => None,
-        };
-        let outcome = match (answer, failure) {
-            (Ok(answer), _) => Ok(answer),
-            (Err(_), Some(failure)) => Err(failure),
-            (Err(error), None) => Err(Failure::from(error)),
-        };
+        let outcome = answer.map_err(|error| match stopped {
+            None => Failure::from(error),
+            Some(exit) => Failure::new(exit, "interrupted; what was said until then is saved, `scrubjay -c` goes on"),
+        });
+        tracing::info!(answered = outcome.is_ok(), "print mode is done");
         match self.format {
             OutputFormat::Text => self.text(&outcome)?,
             OutputFormat::Json => self.paper.json("result", result(seat, session, &outcome))?,

@@ -7,6 +7,7 @@ use crate::service::Service;
 use crate::shelf::{Glance, Shelf};
 use crate::workplace::Workplace;
 use jiff::Timestamp;
+use scrubjay::tools::{shown, shown_path};
 use serde_json::json;
 
 /// What was found. What could not be found is said, not fatal.
@@ -53,8 +54,8 @@ impl Standing {
             lines[0].push_str(" · welcome! Nothing has to be set up to try it.");
         }
         let row = |name: &str, value: &str| format!("  {name:<10}{value}");
-        lines.push(row("model", &self.model));
-        lines.push(row("project", &workplace.root.display().to_string()));
+        lines.push(row("model", &shown(&self.model)));
+        lines.push(row("project", &shown_path(&workplace.root)));
         match &self.last {
             Some(last) => {
                 let newest = format!("{}, newest {}: {}", self.sessions, ago(last.last, Timestamp::now()), last.title);
@@ -62,7 +63,7 @@ impl Standing {
             }
             None => lines.push(row("sessions", "none yet")),
         }
-        lines.push(row("data", &workplace.places.data.display().to_string()));
+        lines.push(row("data", &shown_path(&workplace.places.data)));
         lines.extend(self.troubles.iter().map(|trouble| format!("  {} {trouble}", ink.paint(Tone::Warning, "note:"))));
         lines.push(String::new());
         lines.extend(

@@ -165,3 +165,26 @@ async fn the_doctor_finds_damage_and_shows_no_secret() {
     let exposed = stage.run(&["doctor"]).ended_with(1);
     assert!(exposed.out.contains("chmod 600") && !exposed.out.contains("canary-two"), "{exposed:#?}");
 }
+
+// spec: X3
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_a_repository_brings_steers_the_terminal() {
+    let stage = Stage::offline();
+    let folder = stage.project().join("a\u{1b}]0;owned\u{7}b");
+    std::fs::create_dir(&folder).unwrap();
+    let settings = "model = \"\\u001b[31mred\"\n\"\\u001b[2J\" = 1\npermission_mode = \"\\u001b[2J\"\n";
+    std::fs::write(folder.join(".scrubjay.toml"), settings).unwrap();
+    for arguments in [
+        &["status"][..],
+        &["flags"],
+        &["config", "show"],
+        &["config", "path"],
+        &["doctor"],
+        &["context"],
+        &["-p", "hello"],
+    ] {
+        let ran = stage.run(&[&["-C", folder.to_str().unwrap()], arguments].concat());
+        let steers = |text: &str| text.chars().any(|letter| letter != '\n' && letter != '\t' && letter.is_control());
+        assert!(!steers(&ran.out) && !steers(&ran.err), "{arguments:?}: {ran:#?}");
+    }
+}

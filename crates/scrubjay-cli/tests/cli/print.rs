@@ -143,3 +143,44 @@ async fn what_is_kept_is_private_and_holds_no_key() {
         assert_eq!(std::fs::metadata(folder).unwrap().permissions().mode() & 0o777, 0o700, "{folder:?}");
     }
 }
+
+// spec: R2
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stored_result_can_be_read_without_asking() {
+    let script = Script::new()
+        .reply(tool_use("Bash", json!({ "command": "seq 100000" })))
+        .answer(|request| {
+            let preview = request.tool_results()[0].1.clone();
+            let path =
+                preview.split_whitespace().find(|word| word.contains("tool-results")).unwrap_or_default().to_owned();
+            tool_use("Read", json!({ "file_path": path, "offset": 99_000 }))
+        })
+        .reply(text("Found it."));
+    let simulator = simulator(script).await;
+    let stage = Stage::with(&simulator);
+    stage.run(&["-p", "count", "--allow", "Bash"]).ended_with(0);
+    let results = simulator.last_request().unwrap().tool_results();
+    assert!(results[0].1.starts_with("<persisted-output>"), "{}", results[0].1);
+    assert!(results[1].1.contains("99500"), "{}", &results[1].1[..results[1].1.len().min(400)]);
+}
+
+// spec: Q5
+#[tokio::test(flavor = "multi_thread")]
+async fn hooks_hear_how_a_session_begins_and_ends() {
+    let simulator = simulator(Script::new().otherwise(text("Yes."))).await;
+    let stage = Stage::with(&simulator);
+    let heard = stage.project().join("heard");
+    let config = stage.home().join("config/config.toml");
+    std::fs::create_dir_all(config.parent().unwrap()).unwrap();
+    let hook = format!("[{{ hooks = [{{ type = \"command\", command = \"cat >> {}\" }}] }}]", heard.display());
+    std::fs::write(&config, format!("[hooks]\nSessionStart = {hook}\nSessionEnd = {hook}\n")).unwrap();
+    stage.run(&["-p", "one"]).ended_with(0);
+    stage.run(&["-c", "-p", "two"]).ended_with(0);
+    let said = std::fs::read_to_string(&heard).unwrap();
+    for words in ["\"source\":\"startup\"", "\"source\":\"resume\"", "\"reason\":\"other\""] {
+        assert!(said.contains(words), "{words} in {said}");
+    }
+    std::fs::remove_file(&heard).unwrap();
+    stage.run(&["--bare", "-p", "three"]).ended_with(0);
+    assert!(!heard.exists(), "bare mode runs no hooks");
+}

@@ -31,7 +31,8 @@ async fn fetched(address: impl Fn(&str) -> String, flags: &[&str]) -> String {
     simulator.last_request().unwrap().tool_results()[0].1.clone()
 }
 
-const PRIVATE_TOO: &[&str] = &["--set", "web.private_addresses=true", "--set", "limits.fetch_redirects=3"];
+const PRIVATE_TOO: &[&str] =
+    &["--set", "web.private_addresses=true", "--set", "limits.fetch_redirects=3", "--set", "limits.fetch_chars=1000"];
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pages_are_read_as_text() {
