@@ -1,5 +1,8 @@
 //! Before each request: make the transcript fit, cheapest remedy first.
 
+pub mod compaction;
+pub mod notes;
+
 use crate::desk::Desk;
 use crate::tokens::Budget;
 use crate::transcript::Transcript;
