@@ -26,42 +26,86 @@ fn main() -> Result<(), Failure> {
         println!("no transcripts found: pass --data PATH or set SCRUBJAY_BENCH_DATA; nothing was measured");
         return Ok(());
     };
-    let probes = Probes::new()?;
-    let mut table: BTreeMap<&str, [Vec<f64>; 4]> = BTreeMap::new();
-    let (mut points, mut pins, mut torn, mut slowest) = (0, [0, 0], 0, Duration::ZERO);
+    let show = arguments.iter().any(|argument| argument == "--show");
+    let (mut real, mut halves) = (Board::new()?, Board::new()?);
     for path in sessions(&dir)? {
-        for point in points_of(&load(&path)?) {
-            points += 1;
-            let messages = converted(point.before);
-            let start = Instant::now();
-            let ours = summarise(&messages, point.room(), &|_| None, &Limits::default())?.text;
-            slowest = slowest.max(start.elapsed());
-            if arguments.iter().any(|argument| argument == "--show") {
+        let records = load(&path)?;
+        for point in points_of(&records) {
+            let ours = real.measure(&point)?;
+            if show {
                 println!("=== {} ({} bytes)\n{ours}", path.display(), point.room());
             }
-            for pin in constraints::pinned(&messages, &Limits::default()) {
-                pins[0] += 1;
-                pins[1] += usize::from(ours.contains(&pin.text));
-            }
-            torn += torn_quotations(&ours, &messages);
-            let note = simple_note(point.before, point.theirs.chars().count());
-            for (name, text) in [("1 ours, no model", &ours), ("2 the product's own summary", &point.theirs), ("3 simple note", &note)] {
-                let scores = table.entry(name).or_default();
-                for (column, score) in scores.iter_mut().zip(probes.score(&point, text)) {
-                    column.extend(score);
-                }
-            }
+        }
+        if let Some(point) = half(&records) {
+            halves.measure(&point)?;
         }
     }
-    println!("{points} compaction points in {}\n", dir.display());
-    println!("| same size | files_future | files_edited | user_msgs | user_future | mean |\n|---|---|---|---|---|---|");
-    for (name, columns) in &table {
-        let means = columns.each_ref().map(|column| column.iter().sum::<f64>() / column.len().max(1) as f64);
-        let cells: Vec<String> = means.iter().map(|mean| format!("{mean:.3}")).collect();
-        println!("| {} | {} | {:.3} |", &name[2..], cells.join(" | "), means.iter().sum::<f64>() / 4.0);
-    }
-    println!("\nconstraints pinned {}, kept {}; quotations that are not contiguous: {torn}; slowest summary {slowest:.1?}", pins[0], pins[1]);
+    println!("At the real compaction points, in as many characters as the product's own summary took:\n");
+    real.print();
+    println!("\nAt the middle of every session, in {HALF_ROOM} characters:\n");
+    halves.print();
     Ok(())
+}
+
+/// The room at points where no product compacted: about what summaries take at the others.
+const HALF_ROOM: usize = 12_000;
+
+/// A session as if it had been compacted in the middle.
+fn half(records: &[Value]) -> Option<Point<'_>> {
+    let (before, after) = records.split_at(records.len() / 2);
+    let asked = after.iter().any(|record| human(record).is_some());
+    (before.len() >= 20 && asked).then(|| Point { before, after, theirs: String::new() })
+}
+
+/// Scores of several texts over many points.
+struct Board {
+    probes: Probes,
+    scores: BTreeMap<&'static str, [Vec<f64>; 4]>,
+    points: usize,
+    pinned: [usize; 2],
+    torn: usize,
+    slowest: Duration,
+}
+
+impl Board {
+    fn new() -> Result<Self, Failure> {
+        let (scores, slowest) = (BTreeMap::new(), Duration::ZERO);
+        Ok(Self { probes: Probes::new()?, scores, points: 0, pinned: [0, 0], torn: 0, slowest })
+    }
+
+    fn measure(&mut self, point: &Point<'_>) -> Result<String, Failure> {
+        let messages = converted(point.before);
+        let start = Instant::now();
+        let ours = summarise(&messages, point.room(), &|_| None, &Limits::default())?.text;
+        self.slowest = self.slowest.max(start.elapsed());
+        self.points += 1;
+        self.torn += torn_quotations(&ours, &messages);
+        let pins = constraints::pinned(&messages, &Limits::default());
+        self.pinned[0] += pins.len();
+        self.pinned[1] += pins.iter().filter(|pin| ours.contains(&pin.text)).count();
+        let note = simple_note(point.before, point.room());
+        let texts = [("1 ours, no model", &ours), ("2 the product's own summary", &point.theirs), ("3 simple note", &note)];
+        for (name, text) in texts.into_iter().filter(|(_, text)| !text.is_empty()) {
+            let columns = self.scores.entry(name).or_default();
+            for (column, score) in columns.iter_mut().zip(self.probes.score(point, text)) {
+                column.extend(score);
+            }
+        }
+        Ok(ours)
+    }
+
+    fn print(&self) {
+        println!("| {} points | files_future | files_edited | user_msgs | user_future | mean |\n|---|---|---|---|---|---|", self.points);
+        for (name, columns) in &self.scores {
+            let means = columns.each_ref().map(|column| column.iter().sum::<f64>() / column.len().max(1) as f64);
+            let cells: Vec<String> = means.iter().zip(columns).map(|(mean, column)| format!("{mean:.3} (n={})", column.len())).collect();
+            println!("| {} | {} | {:.3} |", &name[2..], cells.join(" | "), means.iter().sum::<f64>() / 4.0);
+        }
+        println!(
+            "\nconstraints pinned {}, kept {}; quotations that are not contiguous: {}; slowest summary {:.1?}",
+            self.pinned[0], self.pinned[1], self.torn, self.slowest
+        );
+    }
 }
 
 fn data(arguments: &[String]) -> Option<PathBuf> {
@@ -101,7 +145,7 @@ struct Point<'a> {
 impl Point<'_> {
     /// The size of the product's own summary: its characters, taken as bytes, so that ours is never the longer one.
     fn room(&self) -> usize {
-        self.theirs.chars().count()
+        if self.theirs.is_empty() { HALF_ROOM } else { self.theirs.chars().count() }
     }
 }
 

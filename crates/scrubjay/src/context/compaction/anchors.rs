@@ -38,7 +38,7 @@ pub struct Anchor {
     pub text: String,
     /// What it is.
     pub sort: Sort,
-    /// How often the person, the model and the tools said it.
+    /// In how many texts the person, the model and the tools said it: a name that one text repeats is that text's affair.
     pub by: Counts,
     /// The message that said it first.
     pub first: usize,
@@ -48,7 +48,7 @@ pub struct Anchor {
     pub weight: u64,
 }
 
-/// Mentions by speaker.
+/// Texts by speaker.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// The person.
@@ -64,7 +64,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// All mentions.
+    /// All texts.
     pub fn all(&self) -> u64 {
         self.person + self.model + self.edits + self.calls + self.tools
     }
@@ -76,7 +76,10 @@ pub fn anchors<M: Borrow<Message>>(messages: &[M], limits: &Limits) -> Vec<Ancho
     let scan = usize::try_from(limits.anchor_scan_bytes).unwrap_or(usize::MAX);
     for (index, message) in messages.iter().map(Borrow::borrow).enumerate() {
         for (place, text) in places(message) {
-            for (sort, found) in in_text(head(&text, scan)) {
+            let mut named = in_text(head(&text, scan));
+            named.sort_unstable();
+            named.dedup();
+            for (sort, found) in named {
                 let anchor = seen.entry((sort, found.clone())).or_insert_with(|| Anchor {
                     text: found,
                     sort,

@@ -279,12 +279,27 @@ fn mishaps(steps: &[Step<'_>]) -> Vec<Mishap> {
         .collect()
 }
 
-/// The line that says most about an error.
+/// The line that says most about an error: one that names a place and what is wrong there beats one that only cries.
 fn error_of(text: &str) -> String {
-    let lines = || text.lines().map(str::trim).filter(|line| line.chars().any(char::is_alphanumeric));
-    let telling = lines().find_map(error_line);
-    let plain = || lines().find(|line| !line.contains("xit code")).map(|line| gist(line, 160));
-    telling.or_else(plain).unwrap_or_else(|| "nothing was printed".to_owned())
+    let lines = text.lines().map(str::trim).filter(|line| line.chars().any(char::is_alphanumeric) && !line.contains("xit code"));
+    let telling = |line: &&str| {
+        let names_a_place = line.split_whitespace().any(|word| word.split(':').nth(1).is_some_and(is_number) && word.contains('.'));
+        let says_error = error_line(line).is_some() && !line.contains("Traceback");
+        let explains = line.split_once("rror: ").is_some_and(|(_, rest)| rest.len() > 8);
+        3 * u8::from(names_a_place) + 2 * u8::from(says_error) + 2 * u8::from(explains)
+    };
+    let mut best: Option<(u8, &str)> = None;
+    for line in lines {
+        let score = telling(&line);
+        if best.is_none_or(|(most, _)| score > most) {
+            best = Some((score, line));
+        }
+    }
+    best.map_or_else(|| "nothing was printed".to_owned(), |(_, line)| gist(line, 160))
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_digit())
 }
 
 /// What came after a failure: the edits made, and whether the same deed later went well.

@@ -4,7 +4,7 @@ use super::allocation::choose;
 use super::anchors::{self, Anchor};
 use super::constraints::{self, Constraint, pinned_block};
 use super::deeds::{self, label};
-use super::offers::{Past, base};
+use super::offers::{Past, base, relative};
 use super::prose::code;
 use super::quotes::{self, Wholes};
 use super::sections::{ALL, Section, Sections};
@@ -69,7 +69,8 @@ pub fn summarise<M: Borrow<Message>>(
         parts.set(section, &body);
     }
     let text = parts.render();
-    parts.anchors = anchor_lines(messages, &anchors, &text, room - text.len());
+    let seen = Seen { text: &text, base: &base };
+    parts.anchors = anchor_lines(messages, &anchors, &seen, room - text.len());
     Ok(Summary { text: parts.render(), pinned })
 }
 
@@ -81,47 +82,77 @@ pub(super) fn preamble(pinned: &[Constraint]) -> String {
 /// The heading of the anchor list and the line breaks around it.
 const AROUND: usize = super::sections::ANCHORS.len() + 2;
 
+/// A text that may name an anchor already, and the directory that its paths are relative to.
+pub(super) struct Seen<'a> {
+    pub(super) text: &'a str,
+    pub(super) base: &'a str,
+}
+
+impl Seen<'_> {
+    fn names(&self, anchor: &Anchor) -> bool {
+        self.text.contains(&anchor.text) || self.text.contains(relative(&anchor.text, self.base))
+    }
+}
+
 /// The most important anchors that a text lacks, each under where it was last seen, in at most `room` bytes with heading.
-pub(super) fn anchor_lines<M: Borrow<Message>>(messages: &[M], anchors: &[Anchor], text: &str, room: usize) -> String {
+pub(super) fn anchor_lines<M: Borrow<Message>>(messages: &[M], anchors: &[Anchor], seen: &Seen<'_>, room: usize) -> String {
     let Some(mut left) = room.checked_sub(AROUND) else { return String::new() };
-    let labels = labels(messages);
-    let mut lines: Vec<(&str, String)> = Vec::new();
-    for anchor in anchors.iter().filter(|anchor| anchor.by.all() > 1 || anchor.by.person > 0) {
-        if text.contains(&anchor.text) || lines.iter().any(|(_, line)| line.contains(&anchor.text)) {
-            continue;
+    let labels = labels(messages, seen.base);
+    let mut lines: Vec<Line<'_>> = Vec::new();
+    let telling = |anchor: &&Anchor| (anchor.by.all() > 1 || anchor.by.person > 0) && !seen.names(anchor);
+    for anchor in anchors.iter().filter(telling) {
+        if left < SHORTEST_ANCHOR {
+            break;
         }
         let name = match anchor.by.all() {
             1 => code(&anchor.text),
             count => format!("{} {count} times", code(&anchor.text)),
         };
         let place = labels.get(anchor.last).map_or("", String::as_str);
-        let known = lines.iter().position(|(known, _)| *known == place);
+        let known = lines.iter().position(|line| line.place == place);
         let cost = name.len() + known.map_or(place.len() + "-  named .\n".len(), |_| ", ".len());
-        if cost > left {
-            if left < SHORTEST_ANCHOR {
-                break;
-            }
+        let full = known.is_some_and(|index| lines[index].count >= MOST_BY_PLACE);
+        if full || cost > left || lines.iter().any(|line| line.names.contains(&anchor.text)) {
             continue;
         }
         left -= cost;
         match known {
-            Some(index) => lines[index].1.push_str(&format!(", {name}")),
-            None => lines.push((place, name)),
+            Some(index) => lines[index].add(&name),
+            None => lines.push(Line { place, names: name, count: 1 }),
         }
     }
-    lines.into_iter().map(|(place, names)| format!("- {place} named {names}.\n")).collect()
+    lines.into_iter().map(|line| format!("- {} named {}.\n", line.place, line.names)).collect()
 }
+
+/// What one place named.
+struct Line<'a> {
+    place: &'a str,
+    names: String,
+    count: usize,
+}
+
+impl Line<'_> {
+    fn add(&mut self, name: &str) {
+        self.names.push_str(", ");
+        self.names.push_str(name);
+        self.count += 1;
+    }
+}
+
+/// More names than this from one place are a listing and no longer anchors.
+const MOST_BY_PLACE: usize = 8;
 
 /// Nothing shorter is worth looking for.
 const SHORTEST_ANCHOR: usize = 12;
 
 /// Who spoke in each message, in words that can begin a sentence.
-fn labels<M: Borrow<Message>>(messages: &[M]) -> Vec<String> {
+fn labels<M: Borrow<Message>>(messages: &[M], base: &str) -> Vec<String> {
     let mut calls: HashMap<&str, String> = HashMap::new();
     let mut all = Vec::new();
     for message in messages.iter().map(Borrow::borrow) {
         for call in message.tool_uses() {
-            calls.insert(call.id.as_str(), label(call));
+            let words = label(call);
+            calls.insert(call.id.as_str(), if base.is_empty() { words } else { words.replace(base, "") });
         }
         let call = message.tool_uses().next().map(|call| call.id.as_str());
         let answered = message.tool_results().next().map(|result| result.call.as_str());

@@ -86,7 +86,7 @@ impl<M: Borrow<Message>> Past<'_, M> {
             .iter()
             .flat_map(|text| sentences(text))
             .map(|sentence| sentence.text)
-            .filter(|text| (30..=320).contains(&text.len()) && !text.contains('\n'))
+            .filter(|text| (30..=320).contains(&text.len()) && !announces(text))
             .collect();
         let candidates: Vec<Candidate<'_>> = all.iter().map(|text| concept(text, &worth)).collect();
         let mut known: HashSet<&str> = HashSet::new();
@@ -253,7 +253,10 @@ impl<M: Borrow<Message>> Past<'_, M> {
             let pending = self.tasks.is_empty().then_some(Section::Pending);
             for section in kept.into_iter().chain(pending) {
                 let pieces = pieces(parts.body(section));
-                all.extend(pieces.into_iter().enumerate().map(|(rank, piece)| Offer::plain(section, piece, ranked(CARRIED, rank))));
+                all.extend(pieces.into_iter().enumerate().map(|(rank, piece)| {
+                    let bulky = if piece.len() > BULKY { FIRST_FEW } else { 0 };
+                    Offer::plain(section, piece, ranked(CARRIED, rank + bulky))
+                }));
             }
         }
         all
@@ -262,6 +265,8 @@ impl<M: Borrow<Message>> Past<'_, M> {
 
 /// A message is quoted up to these sizes in turn, as far as room goes.
 const STEPS: [usize; 5] = [400, 800, 1_600, 3_200, 6_400];
+/// A piece of an earlier summary that has to wait for the short ones.
+const BULKY: usize = 400;
 const MOST_CONCEPTS: usize = 60;
 
 fn said_worth(room: usize, length: usize) -> u32 {
@@ -273,6 +278,12 @@ fn said_worth(room: usize, length: usize) -> u32 {
         3_200 => SAID_AT_LENGTH + 200,
         _ => SAID_AT_LENGTH,
     }
+}
+
+/// "Now let me look at x:" says what comes, not what is.
+fn announces(text: &str) -> bool {
+    let lower = head(text, 24).to_lowercase();
+    text.ends_with(':') || ["let me", "now let", "now i", "i'll", "let's", "first, let"].iter().any(|start| lower.starts_with(start))
 }
 
 fn concept<'a>(text: &'a str, worth: &HashMap<&'a str, u64>) -> Candidate<'a> {
@@ -309,7 +320,7 @@ fn pieces(body: &str) -> Vec<String> {
 /// The beginning of a text on one line, in quotation marks.
 fn quoted(text: &str, most: usize) -> String {
     let line = text.trim().lines().next().unwrap_or_default();
-    let cut = head(line, most);
+    let cut = head(line.trim_matches('"'), most);
     let mark = if cut.len() < text.trim().len() { " […]" } else { "" };
     format!("\"{cut}\"{mark}")
 }
@@ -333,7 +344,7 @@ fn times(file: &Touched) -> String {
     if parts.is_empty() { "an edit of it failed".to_owned() } else { parts.join(", ") }
 }
 
-fn relative<'a>(path: &'a str, base: &str) -> &'a str {
+pub(super) fn relative<'a>(path: &'a str, base: &str) -> &'a str {
     path.strip_prefix(base).filter(|rest| !rest.is_empty()).unwrap_or(path)
 }
 

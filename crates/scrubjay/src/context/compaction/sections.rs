@@ -215,6 +215,7 @@ fn heading(line: &str) -> Option<(Section, &str)> {
     ALL.into_iter().find_map(|section| {
         let rest = after_title(start, section.title())?;
         let rest = rest.trim_start_matches(['*', '_', ' ', '\t', '#']);
+        let rest = rest.strip_prefix('(').and_then(|aside| aside.split_once(')')).map_or(rest, |(_, rest)| rest);
         if rest.trim().is_empty() {
             return Some((section, ""));
         }
@@ -258,6 +259,7 @@ mod tests {
             ("## 6. All User Messages\n```\n## 7. Pending Tasks\n```\n", Section::UserMessages, "```\n## 7. Pending Tasks\n```"),
             ("Current work is hard\n## 8. Current Work\nyes", Section::Current, "yes"),
             ("## 4. Errors and Fixes\nNone.\n", Section::Errors, ""),
+            ("7. Pending Tasks (from the list):\n- x", Section::Pending, "- x"),
             ("2026. Current Work", Section::Current, ""),
         ] {
             assert_eq!(parse(reply).body(section), body, "{reply:?}");
