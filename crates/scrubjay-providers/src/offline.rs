@@ -118,6 +118,10 @@ impl Model for Offline {
         NAME
     }
 
+    fn is_a_mind(&self) -> bool {
+        false
+    }
+
     fn window(&self) -> ContextWindow {
         self.window
     }

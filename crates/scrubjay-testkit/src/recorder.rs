@@ -29,6 +29,10 @@ impl Model for Recorder {
         self.model.name()
     }
 
+    fn is_a_mind(&self) -> bool {
+        self.model.is_a_mind()
+    }
+
     fn window(&self) -> ContextWindow {
         self.model.window()
     }

@@ -36,4 +36,4 @@ pub mod turn;
 pub mod agents;
 pub mod query_loop;
 
-pub use query_loop::{Answer, Error, Interrupt, Session};
+pub use query_loop::{Answer, Compacted, Error, Interrupt, Session};

@@ -126,6 +126,13 @@ limits! {
     kept_least_messages = 5 "messages" in "layer 3", 0..=10_000, "with words in them, that stay when the notes become the summary";
     kept_most_tokens = 40_000 "tokens" in "layer 3", 1..=10_000_000, "of recent messages that stay; more than that since the last note, and the notes cannot serve";
 
+    summary_tokens = 6_000 "tokens" in "layer 4", 200..=1_000_000, "how long a summary that code makes may be; models keep theirs about as short";
+    summary_retries = 3 "times" in "layer 4", 0..=20, "a summariser whose own request is too long tries again with the oldest rounds left out";
+    compaction_strikes = 3 "failures" in "layer 4", 1..=100, "so many in a row and automatic compaction rests for the session";
+    restored_files = 5 "files" in "layer 4", 0..=100, "read last, and read again after a compaction";
+    restored_file_tokens = 5_000 "tokens" in "layer 4", 1..=1_000_000, "of one file that is brought back";
+    restored_files_tokens = 50_000 "tokens" in "layer 4", 1..=10_000_000, "of all files that are brought back";
+
     record_inline_bytes = 65_536 "bytes" in "transcript", 1_024..=67_108_864, "larger records go to a blob file so that lines stay short";
     record_line_bytes = 33_554_432 "bytes" in "transcript", 65_536..=1_073_741_824, "a longer line is damage, not a record";
 

@@ -35,6 +35,11 @@ pub trait Model: Send + Sync {
     /// The name a request carries.
     fn name(&self) -> &str;
 
+    /// Whether there is a mind behind it that can write a summary. Where there is none, code writes it.
+    fn is_a_mind(&self) -> bool {
+        true
+    }
+
     /// How much it holds, and how much it writes at once.
     fn window(&self) -> ContextWindow;
 

@@ -8,6 +8,8 @@ pub const INTERRUPTED: &str = include_str!("../prompts/interrupted.md");
 pub const CONTINUE: &str = include_str!("../prompts/continue.md");
 /// Answers calls that are still open where a fork begins; the same for every fork.
 pub const FORK_PLACEHOLDER: &str = include_str!("../prompts/fork-placeholder.md");
+/// Refuses a tool call of a model that was asked for a summary.
+pub const NO_TOOLS_NOW: &str = include_str!("../prompts/compaction/no-tools.md");
 /// Refuses a fork that wants to fork.
 pub const FORK_CANNOT_FORK: &str = include_str!("../prompts/fork-cannot-fork.md");
 
@@ -49,6 +51,35 @@ pub fn ran_by_person(command: &str, output: &str) -> String {
 pub fn stored_result(size: &str, path: &str, how: &str, preview: &str) -> String {
     let values = [("size", size), ("path", path), ("how", how), ("preview", preview)];
     fill(include_str!("../prompts/stored-result.md"), &values)
+}
+
+/// Asks for a summary. `focus` is what the person wants it to attend to; `part` is how the stretch begins when it is not
+/// the whole conversation.
+pub fn summarise(focus: &str, part: &str) -> String {
+    let focus = match focus.trim() {
+        "" => String::new(),
+        focus => fill(include_str!("../prompts/compaction/focus.md"), &[("focus", focus)]),
+    };
+    let part = match part.trim() {
+        "" => String::new(),
+        part => fill(include_str!("../prompts/compaction/part.md"), &[("part", part)]),
+    };
+    fill(include_str!("../prompts/compaction/summarise.md"), &[("focus", &focus), ("part", &part)])
+}
+
+/// A summary, as the model that goes on reads it.
+pub fn summary(text: &str) -> String {
+    fill(include_str!("../prompts/compaction/summary.md"), &[("summary", text)])
+}
+
+/// A file that is brought back after a compaction.
+pub fn restored_file(path: &str, text: &str) -> String {
+    fill(include_str!("../prompts/compaction/restored-file.md"), &[("path", path), ("text", text)])
+}
+
+/// Tasks that are brought back after a compaction.
+pub fn restored_tasks(tasks: &str) -> String {
+    fill(include_str!("../prompts/compaction/restored-tasks.md"), &[("tasks", tasks)])
 }
 
 /// What a fork is told.

@@ -15,7 +15,7 @@ use microcompaction::Step;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the conversation is {used} tokens and the window takes {refusal}: the request was not sent. \
-     Start afresh with /clear, or choose a model with a larger window with /model"
+     Shorten it with /compact, start afresh with /clear, or choose a model with a larger window with /model"
 )]
 pub struct Full {
     /// What the conversation measures.

@@ -1,9 +1,13 @@
 //! The query loop: one question in, one answer out, and everything that keeps the conversation small on the way.
 //! Read this file top to bottom and you have read the engine.
 
+mod compacting;
 mod moments;
 
+pub use compacting::Compacted;
+
 use crate::agents::fork::{self, Origins};
+use crate::context::compaction::boundary::NotCompacted;
 use crate::context::{self, Full, Unready, tool_results};
 use crate::desk::Desk;
 use crate::errand::{Errand, Outcome};
@@ -58,6 +62,9 @@ pub enum Error {
     /// The person interrupted.
     #[error("interrupted")]
     Interrupted,
+    /// There was no compaction.
+    #[error(transparent)]
+    NotCompacted(NotCompacted),
     /// A hook said no.
     #[error("a hook stopped this: {0}")]
     Blocked(String),
@@ -91,11 +98,11 @@ impl Session {
         self.take_in(question, &cancel).await?;
         let mut answering = Answering::new(&self.desk.limits);
         for _ in 0..self.desk.limits.rounds_per_question {
-            let prompt = self.ready()?;
+            let prompt = self.ready(&cancel).await?;
             let reply = match turn::sample(&self.desk, &prompt, Stage::Front(self.scene()), &cancel).await {
                 Ok(reply) => reply,
                 Err(halt) => {
-                    self.recover(halt, &mut answering)?;
+                    self.recover(halt, &mut answering, &cancel).await?;
                     continue;
                 }
             };
@@ -112,7 +119,8 @@ impl Session {
     }
 
     /// Everything before a request: fit the window, make it safe on disk, render.
-    fn ready(&mut self) -> Result<Prompt, Error> {
+    async fn ready(&mut self, cancel: &CancellationToken) -> Result<Prompt, Error> {
+        self.compact_if_due(cancel).await?;
         context::prepare(&mut self.transcript, &self.desk)?;
         self.transcript.settle()?;
         Ok(Prompt::of(self.transcript.view()))
@@ -173,8 +181,18 @@ impl Session {
     }
 
     /// What to do when there is no reply: keep what was shown, and go on where that makes sense.
-    fn recover(&mut self, halt: Halt, answering: &mut Answering) -> Result<(), Error> {
+    async fn recover(
+        &mut self,
+        halt: Halt,
+        answering: &mut Answering,
+        cancel: &CancellationToken,
+    ) -> Result<(), Error> {
         match halt {
+            Halt::Model(ModelError::PromptTooLong { over_by }) => {
+                let again = answering.shrinks > 0 && self.shrink(cancel).await?;
+                answering.shrinks = answering.shrinks.saturating_sub(1);
+                if again { Ok(()) } else { Err(Error::Model(ModelError::PromptTooLong { over_by })) }
+            }
             Halt::Interrupted { shown } => {
                 if !shown.is_empty() {
                     self.say(Role::Assistant, Origin::Model, vec![Block::text(shown)])?;
@@ -331,12 +349,14 @@ struct Answering {
     resumes: u64,
     /// How often hooks may still keep the model from stopping.
     objections: u64,
+    /// How often a prompt that is too long may still be compacted and sent again.
+    shrinks: u64,
 }
 
 impl Answering {
     fn new(limits: &Limits) -> Self {
         let (resumes, objections) = (limits.cut_stream_resumes, limits.stop_hook_objections);
-        Self { usage: Usage::default(), rounds: 0, resumes, objections }
+        Self { usage: Usage::default(), rounds: 0, resumes, objections, shrinks: 1 }
     }
 
     fn finish(self, reply: &Reply) -> Answer {

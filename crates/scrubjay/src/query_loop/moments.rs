@@ -73,7 +73,7 @@ impl Session {
         }
     }
 
-    async fn hear(&self, moment: &Moment<'_>, cancel: &CancellationToken) -> Result<HookOutcome, Error> {
+    pub(super) async fn hear(&self, moment: &Moment<'_>, cancel: &CancellationToken) -> Result<HookOutcome, Error> {
         let scene = self.scene();
         let mut heard = tokio::select! {
             biased;

@@ -45,6 +45,11 @@ pub fn standard(skills: &[PathBuf], limits: &Limits) -> Vec<Arc<dyn Tool>> {
     tools
 }
 
+/// The first bytes of a regular file; nothing else is opened.
+pub fn beginning(path: &std::path::Path, most: u64) -> std::io::Result<Vec<u8>> {
+    file::load(path, most).map(|loaded| loaded.bytes)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

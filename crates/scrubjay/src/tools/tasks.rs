@@ -35,6 +35,17 @@ pub enum Status {
     Done,
 }
 
+impl Status {
+    /// In a word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Status::Pending => "pending",
+            Status::InProgress => "in progress",
+            Status::Done => "done",
+        }
+    }
+}
+
 /// Keeps the task list.
 pub struct Tasks {
     spec: ToolSpec,

@@ -182,15 +182,9 @@ impl Transcript {
         disk.log.sync().map_err(|error| TranscriptError::Unsaved { error, waiting: disk.log.waiting() })
     }
 
-    /// Derived from the session and the place, so that equal sessions have equal names and no randomness is needed.
     fn next_message_id(&self) -> MessageId {
         let place = self.records.last().map_or(0, |record| record.id + 1);
-        let hash = Sha256::digest(format!("{}/{place}", self.session));
-        let mut bytes: [u8; 16] = std::array::from_fn(|at| hash[at]);
-        bytes[6] = (bytes[6] & 0x0f) | 0x80;
-        bytes[8] = (bytes[8] & 0x3f) | 0x80;
-        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        MessageId::new([&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-"))
+        derived_id(&self.session, &place.to_string())
     }
 
     /// The session's name.
@@ -217,6 +211,17 @@ impl Transcript {
     pub fn path(&self) -> Option<&Path> {
         self.disk.as_ref().map(|disk| disk.path.as_path())
     }
+}
+
+/// The name of a message, derived from its session and its place, so that equal sessions have equal names and no
+/// randomness is needed.
+pub fn derived_id(session: &SessionId, place: &str) -> MessageId {
+    let hash = Sha256::digest(format!("{session}/{place}"));
+    let mut bytes: [u8; 16] = std::array::from_fn(|at| hash[at]);
+    bytes[6] = (bytes[6] & 0x0f) | 0x80;
+    bytes[8] = (bytes[8] & 0x3f) | 0x80;
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    MessageId::new([&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-"))
 }
 
 fn unreadable(path: &Path, error: io::Error) -> TranscriptError {

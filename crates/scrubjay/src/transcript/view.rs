@@ -73,6 +73,19 @@ impl View {
         }
     }
 
+    /// The same view, counted as if nothing had been reported yet.
+    pub fn whole(mut self) -> Self {
+        self.count.forget_report();
+        self
+    }
+
+    /// What a compaction would make of this view.
+    pub fn compacted(&self, compaction: &Compaction, limits: &Limits) -> Self {
+        let mut view = self.clone();
+        view.compact(EntryId::MAX, &Arc::new(compaction.clone()), limits);
+        view
+    }
+
     fn apply(&mut self, record: &Record, limits: &Limits) {
         match &record.entry {
             Entry::Opened { opening, .. } => self.open(opening, limits),

@@ -5,6 +5,7 @@
 
 mod architecture;
 mod background;
+mod compaction;
 mod fork;
 mod hooks;
 mod microcompaction;

@@ -95,7 +95,12 @@ impl Seen<'_> {
 }
 
 /// The most important anchors that a text lacks, each under where it was last seen, in at most `room` bytes with heading.
-pub(super) fn anchor_lines<M: Borrow<Message>>(messages: &[M], anchors: &[Anchor], seen: &Seen<'_>, room: usize) -> String {
+pub(super) fn anchor_lines<M: Borrow<Message>>(
+    messages: &[M],
+    anchors: &[Anchor],
+    seen: &Seen<'_>,
+    room: usize,
+) -> String {
     let Some(mut left) = room.checked_sub(AROUND) else { return String::new() };
     let labels = labels(messages, seen.base);
     let mut lines: Vec<Line<'_>> = Vec::new();

@@ -6,15 +6,17 @@
 //! Spares: the window; every later request carries the summary and not the messages.
 //! Leaves: the transcript as it was, and a report of what was kept and what was dropped.
 
-pub mod rounds;
 mod allocation;
 mod cover;
 mod offers;
 pub mod anchors;
+pub mod boundary;
 pub mod constraints;
 pub mod deeds;
 pub mod extract;
 pub(crate) mod prose;
 pub mod quotes;
+pub mod restore;
+pub mod rounds;
 pub mod sections;
 pub mod todo;

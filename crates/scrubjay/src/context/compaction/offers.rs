@@ -80,7 +80,8 @@ impl<M: Borrow<Message>> Past<'_, M> {
 
     /// Sentences of the model's that name most of what matters and was not named yet.
     fn concepts(&self) -> Vec<Offer> {
-        let worth: HashMap<&str, u64> = self.anchors.iter().map(|anchor| (anchor.text.as_str(), anchor.weight)).collect();
+        let worth: HashMap<&str, u64> =
+            self.anchors.iter().map(|anchor| (anchor.text.as_str(), anchor.weight)).collect();
         let texts: Vec<String> = self.spoken().map(|(_, text)| text).collect();
         let all: Vec<&str> = texts
             .iter()
@@ -95,7 +96,9 @@ impl<M: Borrow<Message>> Past<'_, M> {
         let mut offers: Vec<(usize, Offer)> = picked
             .into_iter()
             .enumerate()
-            .map(|(rank, index)| (index, Offer::plain(Section::Concepts, format!("- {}\n", all[index]), ranked(CONCEPT, rank))))
+            .map(|(rank, index)| {
+                (index, Offer::plain(Section::Concepts, format!("- {}\n", all[index]), ranked(CONCEPT, rank)))
+            })
             .collect();
         offers.sort_by_key(|(index, _)| *index);
         offers.into_iter().map(|(_, offer)| offer).collect()
@@ -200,7 +203,13 @@ impl<M: Borrow<Message>> Past<'_, M> {
             let (state, worth) = match task.status {
                 Status::InProgress => ("in progress", OPEN + 5),
                 Status::Pending => ("to do", OPEN),
-                Status::Done => return Offer::plain(Section::Pending, format!("- done: {}\n", gist(&task.title, 160)), TURNS - AGAIN),
+                Status::Done => {
+                    return Offer::plain(
+                        Section::Pending,
+                        format!("- done: {}\n", gist(&task.title, 160)),
+                        TURNS - AGAIN,
+                    );
+                }
             };
             Offer::plain(Section::Pending, format!("- {state}: {}\n", gist(&task.title, 240)), worth)
         };
@@ -213,7 +222,9 @@ impl<M: Borrow<Message>> Past<'_, M> {
         let files = self.deeds.files.iter().filter(|file| file.last > since && file.edits + file.writes > 0);
         let mut done: Vec<String> = files.map(|file| format!("changed {}", relative(&file.path, base))).collect();
         let commands = self.deeds.commands.iter().filter(|command| command.last > since);
-        done.extend(commands.map(|command| format!("ran {} ({})", code(&gist(&command.line, 60)), command.ending.told())));
+        done.extend(
+            commands.map(|command| format!("ran {} ({})", code(&gist(&command.line, 60)), command.ending.told())),
+        );
         let mut all = Vec::new();
         if !done.is_empty() {
             let newest = done.split_off(done.len().saturating_sub(FIRST_FEW));
@@ -283,12 +294,14 @@ fn said_worth(room: usize, length: usize) -> u32 {
 /// "Now let me look at x:" says what comes, not what is.
 fn announces(text: &str) -> bool {
     let lower = head(text, 24).to_lowercase();
-    text.ends_with(':') || ["let me", "now let", "now i", "i'll", "let's", "first, let"].iter().any(|start| lower.starts_with(start))
+    text.ends_with(':')
+        || ["let me", "now let", "now i", "i'll", "let's", "first, let"].iter().any(|start| lower.starts_with(start))
 }
 
 fn concept<'a>(text: &'a str, worth: &HashMap<&'a str, u64>) -> Candidate<'a> {
     let named = super::anchors::in_text(text);
-    let mut says: Vec<(&str, u64)> = named.iter().filter_map(|(_, name)| worth.get_key_value(name.as_str()).map(|(k, v)| (*k, *v))).collect();
+    let mut says: Vec<(&str, u64)> =
+        named.iter().filter_map(|(_, name)| worth.get_key_value(name.as_str()).map(|(k, v)| (*k, *v))).collect();
     says.sort_unstable();
     says.dedup();
     Candidate { cost: text.len() + 3, bonus: 0, says }
@@ -329,7 +342,8 @@ fn quoted(text: &str, most: usize) -> String {
 fn quoted_end(text: &str, most: usize) -> String {
     let cut = tail(text.trim(), most);
     let mark = if cut.len() < text.trim().len() { "[…] " } else { "" };
-    let lines: Vec<String> = cut.lines().filter(|line| !line.trim().is_empty()).map(|line| format!("\n  | {line}")).collect();
+    let lines: Vec<String> =
+        cut.lines().filter(|line| !line.trim().is_empty()).map(|line| format!("\n  | {line}")).collect();
     format!("{mark}{}", lines.concat())
 }
 
@@ -339,8 +353,10 @@ fn times(file: &Touched) -> String {
         1 => Some(verb.to_owned()),
         _ => Some(format!("{verb} {count} times")),
     };
-    let parts: Vec<String> =
-        [count("written", file.writes), count("edited", file.edits), count("read", file.reads)].into_iter().flatten().collect();
+    let parts: Vec<String> = [count("written", file.writes), count("edited", file.edits), count("read", file.reads)]
+        .into_iter()
+        .flatten()
+        .collect();
     if parts.is_empty() { "an edit of it failed".to_owned() } else { parts.join(", ") }
 }
 
