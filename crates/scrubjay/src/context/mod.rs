@@ -3,6 +3,7 @@
 pub mod compaction;
 pub mod microcompaction;
 pub mod tool_results;
+pub mod notes;
 
 use crate::desk::Desk;
 use crate::message::{Origin, Role};

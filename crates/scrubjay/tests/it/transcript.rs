@@ -164,6 +164,12 @@ fn a_kill_at_any_byte_loses_only_the_record_being_written() {
         drop(after);
         let (again, _) = Transcript::peek(&path, session(), limits()).unwrap();
         assert_eq!(texts(&again).last().unwrap(), "next", "cut at {cut}: the torn line did not swallow its neighbour");
+        let bytes = std::fs::read(&path).unwrap();
+        let last = bytes.trim_ascii_end().rsplit(|byte| *byte == b'\n').next().unwrap();
+        assert!(
+            last.starts_with(b"{\"crc\"") && last.ends_with(b"}"),
+            "cut at {cut}: the next record has its own line"
+        );
     }
 }
 

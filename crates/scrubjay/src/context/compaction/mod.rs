@@ -7,3 +7,14 @@
 //! Leaves: the transcript as it was, and a report of what was kept and what was dropped.
 
 pub mod rounds;
+mod allocation;
+mod cover;
+mod offers;
+pub mod anchors;
+pub mod constraints;
+pub mod deeds;
+pub mod extract;
+pub(crate) mod prose;
+pub mod quotes;
+pub mod sections;
+pub mod todo;

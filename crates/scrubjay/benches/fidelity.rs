@@ -1,0 +1,410 @@
+//! What survives a compaction without a model, at the points where a real product compacted and in as many characters as
+//! its own summary took: four probes by string evidence, beside that summary and a simple note of the same size.
+//!
+//! `cargo bench -p scrubjay --bench fidelity -- [--data PATH] [--show]`; transcripts are looked for in PATH, PATH/transcripts/claude-code, or the same
+//! below `SCRUBJAY_BENCH_DATA` or `../shared/bench`.
+
+use flate2::read::GzDecoder;
+use regex::Regex;
+use scrubjay::context::compaction::constraints;
+use scrubjay::context::compaction::extract::summarise;
+use scrubjay::context::compaction::quotes::unquote;
+use scrubjay::context::compaction::sections::{Section, parse};
+use scrubjay::limits::Limits;
+use scrubjay::message::{Block, Message, Origin, Role};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+type Failure = Box<dyn std::error::Error>;
+
+fn main() -> Result<(), Failure> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let Some(dir) = data(&arguments) else {
+        println!("no transcripts found: pass --data PATH or set SCRUBJAY_BENCH_DATA; nothing was measured");
+        return Ok(());
+    };
+    let show = arguments.iter().any(|argument| argument == "--show");
+    let (mut real, mut halves) = (Board::new()?, Board::new()?);
+    for path in sessions(&dir)? {
+        let records = load(&path)?;
+        for point in points_of(&records) {
+            let ours = real.measure(&point)?;
+            if show {
+                println!("=== {} ({} bytes)\n{ours}", path.display(), point.room());
+            }
+        }
+        if let Some(point) = half(&records) {
+            halves.measure(&point)?;
+        }
+    }
+    println!("At the real compaction points, in as many characters as the product's own summary took:\n");
+    real.print();
+    println!("\nAt the middle of every session, in {HALF_ROOM} characters:\n");
+    halves.print();
+    Ok(())
+}
+
+/// The room at points where no product compacted: about what summaries take at the others.
+const HALF_ROOM: usize = 12_000;
+
+/// A session as if it had been compacted in the middle.
+fn half(records: &[Value]) -> Option<Point<'_>> {
+    let (before, after) = records.split_at(records.len() / 2);
+    let asked = after.iter().any(|record| human(record).is_some());
+    (before.len() >= 20 && asked).then(|| Point { before, after, theirs: String::new() })
+}
+
+/// Scores of several texts over many points.
+struct Board {
+    probes: Probes,
+    scores: BTreeMap<&'static str, [Vec<f64>; 4]>,
+    points: usize,
+    pinned: [usize; 2],
+    torn: usize,
+    slowest: Duration,
+}
+
+impl Board {
+    fn new() -> Result<Self, Failure> {
+        let (scores, slowest) = (BTreeMap::new(), Duration::ZERO);
+        Ok(Self { probes: Probes::new()?, scores, points: 0, pinned: [0, 0], torn: 0, slowest })
+    }
+
+    fn measure(&mut self, point: &Point<'_>) -> Result<String, Failure> {
+        let messages = converted(point.before);
+        let start = Instant::now();
+        let ours = summarise(&messages, point.room(), &|_| None, &Limits::default())?.text;
+        self.slowest = self.slowest.max(start.elapsed());
+        self.points += 1;
+        self.torn += torn_quotations(&ours, &messages);
+        let pins = constraints::pinned(&messages, &Limits::default());
+        self.pinned[0] += pins.len();
+        self.pinned[1] += pins.iter().filter(|pin| ours.contains(&pin.text)).count();
+        let note = simple_note(point.before, point.room());
+        let texts = [("1 ours, no model", &ours), ("2 the product's own summary", &point.theirs), ("3 simple note", &note)];
+        for (name, text) in texts.into_iter().filter(|(_, text)| !text.is_empty()) {
+            let columns = self.scores.entry(name).or_default();
+            for (column, score) in columns.iter_mut().zip(self.probes.score(point, text)) {
+                column.extend(score);
+            }
+        }
+        Ok(ours)
+    }
+
+    fn print(&self) {
+        println!("| {} points | files_future | files_edited | user_msgs | user_future | mean |\n|---|---|---|---|---|---|", self.points);
+        for (name, columns) in &self.scores {
+            let means = columns.each_ref().map(|column| column.iter().sum::<f64>() / column.len().max(1) as f64);
+            let cells: Vec<String> = means.iter().zip(columns).map(|(mean, column)| format!("{mean:.3} (n={})", column.len())).collect();
+            println!("| {} | {} | {:.3} |", &name[2..], cells.join(" | "), means.iter().sum::<f64>() / 4.0);
+        }
+        println!(
+            "\nconstraints pinned {}, kept {}; quotations that are not contiguous: {}; slowest summary {:.1?}",
+            self.pinned[0], self.pinned[1], self.torn, self.slowest
+        );
+    }
+}
+
+fn data(arguments: &[String]) -> Option<PathBuf> {
+    let given = arguments.iter().position(|argument| argument == "--data").and_then(|at| arguments.get(at + 1));
+    let root = given.map(PathBuf::from).or_else(|| std::env::var_os("SCRUBJAY_BENCH_DATA").map(PathBuf::from));
+    let root = root.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/bench"));
+    let dirs = [root.clone(), root.join("transcripts/claude-code")];
+    dirs.into_iter().find(|dir| sessions(dir).is_ok_and(|found| !found.is_empty()))
+}
+
+fn sessions(dir: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let mut found: Vec<PathBuf> = dir.read_dir()?.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    found.retain(|path| path.file_name().is_some_and(|name| name.to_string_lossy().contains(".jsonl")));
+    found.sort();
+    Ok(found)
+}
+
+fn load(path: &Path) -> Result<Vec<Value>, Failure> {
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path)?;
+    if path.extension().is_some_and(|ending| ending == "gz") {
+        GzDecoder::new(file).read_to_end(&mut bytes)?;
+    } else {
+        std::io::BufReader::new(file).read_to_end(&mut bytes)?;
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    Ok(text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()).filter(Value::is_object).collect())
+}
+
+/// A place where the product compacted: what it replaced, by what, and what came after.
+struct Point<'a> {
+    before: &'a [Value],
+    after: &'a [Value],
+    theirs: String,
+}
+
+impl Point<'_> {
+    /// The size of the product's own summary: its characters, taken as bytes, so that ours is never the longer one.
+    fn room(&self) -> usize {
+        if self.theirs.is_empty() { HALF_ROOM } else { self.theirs.chars().count() }
+    }
+}
+
+fn points_of(records: &[Value]) -> Vec<Point<'_>> {
+    let is_boundary = |record: &Value| record["type"] == "system" && record["subtype"] == "compact_boundary";
+    let cuts: Vec<usize> = records.iter().enumerate().filter(|(_, record)| is_boundary(record)).map(|(at, _)| at).collect();
+    let mut points = Vec::new();
+    for (k, cut) in cuts.iter().enumerate() {
+        let before = &records[if k == 0 { 0 } else { cuts[k - 1] }..*cut];
+        let after = &records[cut + 1..cuts.get(k + 1).copied().unwrap_or(records.len())];
+        let summary = after.iter().take(6).find(|record| truthy(&record["isCompactSummary"]));
+        let theirs = summary.map(|record| text(&record["message"]["content"])).unwrap_or_default();
+        if !theirs.is_empty() && before.len() >= 20 {
+            points.push(Point { before, after, theirs });
+        }
+    }
+    points
+}
+
+fn truthy(value: &Value) -> bool {
+    value.as_bool() == Some(true)
+}
+
+/// The text of content, as the probes see it.
+fn text(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(text).collect(),
+        Value::Object(_) => match content["type"].as_str() {
+            Some("text") => content["text"].as_str().unwrap_or_default().to_owned(),
+            Some("tool_result") => text(&content["content"]),
+            Some("tool_use") => spaced_json(&content["input"]),
+            Some("thinking") => content["thinking"].as_str().unwrap_or_default().to_owned(),
+            _ => String::new(),
+        },
+        _ => String::new(),
+    }
+}
+
+/// JSON with spaces after commas and colons, everything beyond ASCII escaped.
+fn spaced_json(value: &Value) -> String {
+    let string = |text: &str| {
+        let plain = Value::from(text).to_string();
+        let escape = |c: char| match c.is_ascii() {
+            true => c.to_string(),
+            false => c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect(),
+        };
+        plain.chars().map(escape).collect::<String>()
+    };
+    match value {
+        Value::Object(fields) => {
+            let all: Vec<String> = fields.iter().map(|(key, value)| format!("{}: {}", string(key), spaced_json(value))).collect();
+            format!("{{{}}}", all.join(", "))
+        }
+        Value::Array(items) => format!("[{}]", items.iter().map(spaced_json).collect::<Vec<_>>().join(", ")),
+        Value::String(text) => string(text),
+        other => other.to_string(),
+    }
+}
+
+const NOT_HUMAN: [&str; 8] = [
+    "<command-",
+    "<local-command",
+    "Caveat:",
+    "[Request interrupted",
+    "<task-notification",
+    "<bash-",
+    "<user-memory",
+    "This session is being continued",
+];
+
+/// What a person wrote, if the record is that.
+fn human(record: &Value) -> Option<String> {
+    let marked = ["isMeta", "isCompactSummary", "isSidechain"].iter().any(|mark| truthy(&record[*mark]));
+    if record["type"] != "user" || marked {
+        return None;
+    }
+    let said = match &record["message"]["content"] {
+        Value::Array(blocks) if blocks.iter().any(|block| block["type"] == "tool_result") => return None,
+        Value::Array(blocks) => {
+            let texts = blocks.iter().filter(|block| block["type"] == "text");
+            texts.map(|block| block["text"].as_str().unwrap_or_default()).collect::<Vec<_>>().join("\n")
+        }
+        content => content.as_str().unwrap_or_default().to_owned(),
+    };
+    let said = without_reminders(&said).trim().to_owned();
+    (!said.is_empty() && !NOT_HUMAN.iter().any(|start| said.starts_with(start))).then_some(said)
+}
+
+fn without_reminders(text: &str) -> String {
+    let (open, close) = ("<system-reminder>", "</system-reminder>");
+    let mut rest = text;
+    let mut out = String::new();
+    while let Some(start) = rest.find(open) {
+        let Some(length) = rest[start..].find(close) else { break };
+        out.push_str(&rest[..start]);
+        rest = &rest[start + length + close.len()..];
+    }
+    out + rest
+}
+
+/// The files a record's calls name, with the tool.
+fn files(record: &Value) -> Vec<(&str, &str)> {
+    let Some(blocks) = record["message"]["content"].as_array() else { return Vec::new() };
+    if record["type"] != "assistant" || truthy(&record["isSidechain"]) {
+        return Vec::new();
+    }
+    let calls = blocks.iter().filter(|block| block["type"] == "tool_use");
+    let known = calls.filter_map(|block| Some((block["name"].as_str()?, block["input"]["file_path"].as_str()?)));
+    known.filter(|(name, path)| ["Read", "Edit", "Write", "MultiEdit"].contains(name) && !path.is_empty()).collect()
+}
+
+enum Reading {
+    Everything,
+    Prose,
+}
+
+fn flat<'a>(records: impl IntoIterator<Item = &'a Value>, reading: &Reading) -> String {
+    let mut all: Vec<String> = Vec::new();
+    for record in records {
+        if truthy(&record["isSidechain"]) || !(record["type"] == "user" || record["type"] == "assistant") {
+            continue;
+        }
+        match &record["message"]["content"] {
+            Value::Array(blocks) => {
+                let wanted = |block: &&Value| block.is_object() && (matches!(reading, Reading::Everything) || block["type"] == "text");
+                all.extend(blocks.iter().filter(wanted).map(text));
+            }
+            content => all.push(text(content)),
+        }
+    }
+    all.join("\n")
+}
+
+struct Probes {
+    identifier: Regex,
+    word: Regex,
+}
+
+impl Probes {
+    fn new() -> Result<Self, Failure> {
+        let identifier = concat!(
+            r"[\w.-]+/[\w./-]+\w|\b[A-Za-z]+_[A-Za-z0-9_]+\b|\b[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+\b",
+            r"|\b[a-z]+(?:[A-Z][a-z0-9]+)+\b|--[a-z][a-z-]+|\b[\w-]+\.(?:go|md|sh|json|ya?ml|toml|ts|py|rs|jsonl)\b"
+        );
+        Ok(Self { identifier: Regex::new(identifier)?, word: Regex::new("[a-z][a-z0-9'-]{3,}")? })
+    }
+
+    /// files_future, files_edited, user_msgs, user_future; none where a point has nothing to ask.
+    fn score(&self, point: &Point<'_>, kept: &str) -> [Option<f64>; 4] {
+        let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+        let touched: BTreeSet<String> = point.before.iter().flat_map(files).map(|(_, path)| name(path)).collect();
+        let edited: BTreeSet<String> =
+            point.before.iter().flat_map(files).filter(|(tool, _)| *tool != "Read").map(|(_, path)| name(path)).collect();
+        let later: BTreeSet<String> = point.after.iter().flat_map(files).map(|(_, path)| name(path)).collect();
+        let future = later.intersection(&touched).cloned().collect();
+        let source = flat(point.before, &Reading::Everything);
+        let asked: Vec<String> = point.after.iter().filter_map(human).collect();
+        let named = asked.iter().flat_map(|said| self.identifier.find_iter(said)).map(|found| found.as_str().to_owned());
+        let named = named.filter(|name| source.contains(name.as_str())).collect();
+        [share(&future, kept), share(&edited, kept), self.messages(point, &kept.to_lowercase()), share(&named, kept)]
+    }
+
+    fn messages(&self, point: &Point<'_>, kept: &str) -> Option<f64> {
+        let words = |said: &String| -> BTreeSet<String> {
+            self.word.find_iter(&said.to_lowercase()).map(|found| found.as_str().to_owned()).collect()
+        };
+        let said: Vec<BTreeSet<String>> = point.before.iter().filter_map(human).map(|said| words(&said)).collect();
+        let mut frequency: HashMap<&str, usize> = HashMap::new();
+        for word in said.iter().flatten() {
+            *frequency.entry(word).or_default() += 1;
+        }
+        let mut passed = Vec::new();
+        for message in &said {
+            let mut rarest: Vec<&str> = message.iter().map(String::as_str).collect();
+            rarest.sort_by_key(|word| (frequency.get(word).copied().unwrap_or(0), std::cmp::Reverse(word.len()), *word));
+            rarest.truncate(12);
+            if rarest.len() >= 3 {
+                let found = rarest.iter().filter(|word| kept.contains(**word)).count();
+                passed.push(f64::from(u8::from(found as f64 >= 0.6 * rarest.len() as f64)));
+            }
+        }
+        (!passed.is_empty()).then(|| passed.iter().sum::<f64>() / passed.len() as f64)
+    }
+}
+
+fn share(wanted: &BTreeSet<String>, kept: &str) -> Option<f64> {
+    let found = wanted.iter().filter(|name| kept.contains(name.as_str())).count();
+    (!wanted.is_empty()).then(|| found as f64 / wanted.len() as f64)
+}
+
+/// The simple note to compare with: files by count, every message clipped, the end of what the model said.
+fn simple_note(records: &[Value], room: usize) -> String {
+    let said: Vec<String> = records.iter().filter_map(human).collect();
+    let (mut read, mut edited): (Vec<(&str, usize)>, Vec<(&str, usize)>) = Default::default();
+    for (tool, path) in records.iter().flat_map(files) {
+        let counts = if tool == "Read" { &mut read } else { &mut edited };
+        match counts.iter_mut().find(|(known, _)| *known == path) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((path, 1)),
+        }
+    }
+    let top = |counts: &mut Vec<(&str, usize)>| {
+        counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        counts.truncate(40);
+    };
+    let all_edited: BTreeSet<&str> = edited.iter().map(|(path, _)| *path).collect();
+    top(&mut read);
+    top(&mut edited);
+    read.retain(|(path, _)| !all_edited.contains(path));
+    let list = |counts: &[(&str, usize)]| counts.iter().map(|(path, count)| format!("{path} x{count}")).collect::<Vec<_>>().join("; ");
+    let files = format!("Edited: {}\nRead: {}", list(&edited), list(&read));
+    let rest = room - files.chars().count().min(room / 3);
+    let files = first(&files, room / 3);
+    let clip = 80.max((rest as f64 * 0.6 / said.len().max(1) as f64) as usize);
+    let said: Vec<String> = said.iter().map(|said| format!("- {}", first(said, clip))).collect();
+    let said = first(&said.join("\n"), (rest as f64 * 0.7) as usize);
+    let spoken = flat(records.iter().filter(|record| record["type"] == "assistant"), &Reading::Prose);
+    let left = room.saturating_sub(files.chars().count() + said.chars().count() + 4);
+    let skip = if left == 0 { 0 } else { spoken.chars().count().saturating_sub(left) };
+    let tail: String = spoken.chars().skip(skip).collect();
+    first(&format!("{files}\n{said}\n{tail}"), room)
+}
+
+fn first(text: &str, most: usize) -> String {
+    text.chars().take(most).collect()
+}
+
+/// A session's records as the engine's own messages.
+fn converted(records: &[Value]) -> Vec<Message> {
+    let spoken = records.iter().filter(|record| {
+        !truthy(&record["isSidechain"]) && (record["type"] == "user" || record["type"] == "assistant")
+    });
+    spoken.enumerate().map(|(n, record)| message(n, record)).collect()
+}
+
+fn message(n: usize, record: &Value) -> Message {
+    let blocks = match &record["message"]["content"] {
+        Value::Array(blocks) => blocks.iter().map(Block::from_value).collect(),
+        content => vec![Block::text(content.as_str().unwrap_or_default())],
+    };
+    let person = human(record);
+    let has_result = record["message"]["content"].as_array().is_some_and(|blocks| blocks.iter().any(|block| block["type"] == "tool_result"));
+    let (role, origin) = match record["type"].as_str() {
+        Some("assistant") => (Role::Assistant, Origin::Model),
+        _ if truthy(&record["isCompactSummary"]) => (Role::User, Origin::Summary),
+        _ if has_result => (Role::User, Origin::Tool),
+        _ if person.is_some() => (Role::User, Origin::Person),
+        _ => (Role::User, Origin::Reminder),
+    };
+    let blocks = person.map_or(blocks, |said| vec![Block::text(said)]);
+    let id = record["uuid"].as_str().map_or_else(|| format!("m-{n}"), str::to_owned);
+    Message { id: id.as_str().into(), role, origin, at: jiff::Timestamp::UNIX_EPOCH, blocks }
+}
+
+/// Pieces of quoted messages that no message contains.
+fn torn_quotations(ours: &str, messages: &[Message]) -> usize {
+    let said: Vec<String> = messages.iter().filter(|message| matches!(message.origin, Origin::Person | Origin::Summary)).map(Message::text).collect();
+    let quotes = unquote(parse(ours).body(Section::UserMessages));
+    let pieces = quotes.iter().flat_map(|quote| quote.text.split("\n[…]\n"));
+    pieces.filter(|piece| !said.iter().any(|said| said.contains(piece.trim()))).count()
+}

@@ -1,0 +1,441 @@
+//! Standing constraints: what the person forbade, demanded or took back, sentence by sentence, and the block they are
+//! pinned in. Precise rather than complete: every message is quoted anyway, and a pin that is not one would bind for ever.
+
+use super::prose::{Voice, head, one_line, sentences};
+use crate::limits::Limits;
+use crate::message::{Message, MessageId, Origin};
+use serde::{Deserialize, Serialize};
+use std::borrow::Borrow;
+
+/// One sentence that binds until it is taken back.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Constraint {
+    /// The message it stands in.
+    pub message: MessageId,
+    /// What it does.
+    pub bearing: Bearing,
+    /// The person's words, on one line.
+    pub text: String,
+}
+
+/// What a sentence does to what the model may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bearing {
+    /// It binds.
+    Rule,
+    /// It takes something back. Both stay: which rule it means is for the reader to see.
+    Release,
+}
+
+const OPEN: &str = "<standing-constraints>";
+const CLOSE: &str = "</standing-constraints>";
+const RELEASED: &str = "takes back ";
+
+/// Every standing constraint, oldest first. Those that an earlier compaction pinned come first and unchanged.
+pub fn pinned<M: Borrow<Message>>(messages: &[M], limits: &Limits) -> Vec<Constraint> {
+    let mut found: Vec<Constraint> = Vec::new();
+    for message in messages.iter().map(Borrow::borrow) {
+        let more = match message.origin {
+            Origin::Summary => parse_pinned(&message.text()),
+            Origin::Person => in_text(&message.text(), &message.id, limits),
+            _ => Vec::new(),
+        };
+        for constraint in more {
+            if !still_says(&found, &constraint) {
+                found.push(constraint);
+            }
+        }
+    }
+    found
+}
+
+/// Said before, and nothing was taken back since.
+fn still_says(found: &[Constraint], new: &Constraint) -> bool {
+    let Some(at) = found.iter().rposition(|known| known.bearing == new.bearing && known.text == new.text) else {
+        return false;
+    };
+    known_message(found, new) || found[at..].iter().all(|later| later.bearing == new.bearing)
+}
+
+/// The very same sentence of the very same message: a summary and the message it covers were both given.
+fn known_message(found: &[Constraint], new: &Constraint) -> bool {
+    found.contains(new)
+}
+
+/// The constraints in one text of the person's.
+pub fn in_text(text: &str, message: &MessageId, limits: &Limits) -> Vec<Constraint> {
+    let most = usize::try_from(limits.constraint_bytes).unwrap_or(usize::MAX);
+    sentences(text)
+        .into_iter()
+        .filter(|sentence| sentence.voice == Voice::Said)
+        .filter_map(|sentence| {
+            let bearing = bearing(sentence.text)?;
+            let text = head(&one_line(sentence.text), most).to_owned();
+            Some(Constraint { message: message.clone(), bearing, text })
+        })
+        .collect()
+}
+
+/// The block that carries them: the same constraints give the same bytes, more constraints only add lines.
+pub fn pinned_block(constraints: &[Constraint]) -> String {
+    if constraints.is_empty() {
+        return String::new();
+    }
+    let mut out = format!("{OPEN}\n{}\n", include_str!("../../../prompts/compaction/pinned.md").trim_end());
+    for constraint in constraints {
+        let released = if constraint.bearing == Bearing::Release { RELEASED } else { "" };
+        let id: String = constraint.message.as_str().chars().filter(|c| !c.is_control() && *c != ']').collect();
+        out.push_str(&format!("- [{released}{id}] {}\n", one_line(&constraint.text)));
+    }
+    out.push_str(CLOSE);
+    out.push('\n');
+    out
+}
+
+/// The constraints of a block that `pinned_block` wrote, wherever it stands in a text.
+pub fn parse_pinned(text: &str) -> Vec<Constraint> {
+    let mut lines = text.lines().skip_while(|line| *line != OPEN).skip(1);
+    let block = lines.by_ref().take_while(|line| *line != CLOSE);
+    block.filter_map(parse_line).collect()
+}
+
+fn parse_line(line: &str) -> Option<Constraint> {
+    let (id, text) = line.strip_prefix("- [")?.split_once("] ")?;
+    let (bearing, id) = match id.strip_prefix(RELEASED) {
+        Some(id) => (Bearing::Release, id),
+        None => (Bearing::Rule, id),
+    };
+    Some(Constraint { message: MessageId::new(id), bearing, text: text.to_owned() })
+}
+
+/// A text without its pinned block.
+pub fn without_pinned(text: &str) -> String {
+    match (text.find(OPEN), text.find(CLOSE)) {
+        (Some(start), Some(end)) if start < end => {
+            format!("{}{}", &text[..start], text[end + CLOSE.len()..].trim_start_matches('\n'))
+        }
+        _ => text.to_owned(),
+    }
+}
+
+/// What a sentence does, if it does anything.
+pub fn bearing(sentence: &str) -> Option<Bearing> {
+    let plain = plain(sentence);
+    let is_question = plain.trim_end().ends_with(['?', '？', '吗']);
+    let parts: Vec<Vec<&str>> = clauses(&plain).map(|clause| words(clause).collect()).collect();
+    if parts.iter().any(|clause| releases(clause)) || releases_in_chinese(&plain) {
+        return (!is_question).then_some(Bearing::Release);
+    }
+    let asks_politely = parts.first().is_some_and(|clause| {
+        matches!(clause.as_slice(), ["can" | "could" | "would" | "will", "you", ..] | ["please", ..])
+    });
+    let binds = if is_question {
+        asks_politely && parts.iter().any(|clause| forbids_on_the_way(clause))
+    } else {
+        binds_in_chinese(&plain)
+            || parts.iter().any(|clause| binds(softened(clause)))
+            || (orders(&parts) && parts.iter().any(|clause| forbids_on_the_way(clause)))
+    };
+    binds.then_some(Bearing::Rule)
+}
+
+/// Whether a sentence has a word that constraints have. For choosing what to keep of a long message, where a sentence
+/// too many costs little.
+pub fn leans(sentence: &str) -> bool {
+    let plain = plain(sentence);
+    let telling = ["must", "never", "always", "only", "without", "don't", "dont", "cannot", "ensure", "shouldn't", "avoid"];
+    bearing(sentence).is_some() || words(&plain).any(|word| telling.contains(&word))
+}
+
+/// Lower case, straight apostrophes, code spans made opaque.
+fn plain(sentence: &str) -> String {
+    let lower = sentence.to_lowercase().replace('’', "'").replace("do not", "don't").replace("must not", "mustn't");
+    let pieces: Vec<&str> = lower.split('`').collect();
+    if pieces.len() < 3 {
+        return lower;
+    }
+    let shown = |(index, piece): (usize, &&str)| if index % 2 == 1 { "code".to_owned() } else { (*piece).to_owned() };
+    pieces.iter().enumerate().map(shown).collect()
+}
+
+fn clauses(plain: &str) -> impl Iterator<Item = &str> {
+    plain.split([',', ';', ':', '—', '–', '(', ')', '，', '；', '：']).flat_map(|part| part.split(" - ")).flat_map(
+        |part| [" but ", " and ", " so ", " because "].iter().fold(vec![part], |parts, joint| {
+            parts.into_iter().flat_map(|part| part.split(joint)).collect()
+        }),
+    )
+}
+
+fn words(clause: &str) -> impl Iterator<Item = &str> {
+    clause
+        .split_whitespace()
+        .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric() && c != '\''))
+        .filter(|word| !word.is_empty())
+}
+
+/// A clause without the words that only make it friendlier.
+fn softened<'a, 'b>(clause: &'b [&'a str]) -> &'b [&'a str] {
+    let soft = ["please", "just", "also", "ok", "okay", "then", "and", "but", "so", "btw", "again", "important", "note"];
+    let start = clause.iter().position(|word| !soft.contains(word)).unwrap_or(clause.len());
+    &clause[start..]
+}
+
+fn binds(clause: &[&str]) -> bool {
+    let has = |phrase: &[&str]| clause.windows(phrase.len()).any(|window| window == phrase);
+    let anywhere: &[&[&str]] = &[
+        &["from", "now", "on"],
+        &["going", "forward"],
+        &["under", "no", "circumstances"],
+        &["at", "all", "times"],
+        &["i", "don't", "want", "you"],
+        &["i", "don't", "want", "any"],
+        &["i", "never", "want"],
+        &["you", "mustn't"],
+        &["you", "must"],
+        &["we", "must"],
+        &["we", "mustn't"],
+        &["must", "never"],
+        &["must", "always"],
+        &["should", "never"],
+        &["should", "always"],
+        &["you", "should", "only"],
+        &["you", "may", "only"],
+        &["you", "can", "only"],
+        &["you", "are", "not", "allowed"],
+        &["you're", "not", "allowed"],
+        &["off", "limits"],
+        &["ask", "me", "before"],
+        &["ask", "me", "first"],
+        &["unless", "i", "say"],
+        &["until", "i", "say"],
+        &["need", "to", "ensure"],
+        &["need", "to", "make", "sure"],
+        &["want", "you", "to", "always"],
+        &["want", "you", "to", "never"],
+    ];
+    anywhere.iter().any(|phrase| has(phrase)) || must(clause) || begins_with_an_order(clause)
+}
+
+/// "The hook must not block" binds; "it must be the cache" guesses.
+fn must(clause: &[&str]) -> bool {
+    let Some(at) = clause.iter().position(|word| matches!(*word, "must" | "mustn't")) else { return false };
+    let guesses = ["it", "that", "this", "there", "he", "she", "they", "i"];
+    let subject = at.checked_sub(1).and_then(|before| clause.get(before));
+    let guess = subject.is_some_and(|word| guesses.contains(word)) && clause[at] == "must";
+    let past = matches!(clause.get(at + 1), Some(&"have" | &"of"));
+    at > 0 && clause.len() > at + 1 && !guess && !past
+}
+
+fn begins_with_an_order(clause: &[&str]) -> bool {
+    match clause {
+        ["never", next, ..] => {
+            !matches!(*next, "mind" | "seen" | "had" | "been" | "was" | "worked" | "did" | "got" | "happened" | "a" | "the")
+                && !next.ends_with("ed")
+        }
+        ["you" | "we", "never" | "always", ..] | ["never" | "always"] => false,
+        ["don't" | "dont", next, ..] => {
+            let remarks =
+                ["worry", "know", "think", "see", "understand", "care", "mind", "you", "get", "have", "we", "i", "like"];
+            !remarks.contains(next)
+        }
+        ["you" | "we", "don't", "touch" | "change" | "use" | "push" | "commit", ..] => clause[0] == "you",
+        ["always", next, ..] => !matches!(*next, "the" | "a" | "been" | "was" | "did" | "had" | "fails") && !next.ends_with("ed"),
+        ["make", "sure", ..] | ["be", "sure", ..] | ["ensure", _, ..] | ["avoid", _, ..] | ["refrain", "from", ..] => true,
+        ["stop", next, ..] => next.ends_with("ing"),
+        ["no", "more" | "new", _, ..] => true,
+        ["only", next, ..] => is_verb(next),
+        [verb, "only", _, ..] => is_verb(verb),
+        _ => false,
+    }
+}
+
+/// "…without touching the tests": binds where the sentence is an order or a polite question.
+fn forbids_on_the_way(clause: &[&str]) -> bool {
+    clause.windows(2).any(|pair| pair[0] == "without" && pair[1].ends_with("ing") && pair[1].len() > 5)
+        || clause.windows(2).any(|pair| pair[0] == "don't" && is_verb(pair[1]))
+}
+
+fn orders(clauses: &[Vec<&str>]) -> bool {
+    clauses.first().and_then(|clause| softened(clause).first().copied()).is_some_and(is_verb)
+}
+
+fn is_verb(word: &str) -> bool {
+    const VERBS: &[&str] = &[
+        "use", "edit", "change", "touch", "work", "commit", "push", "run", "write", "read", "add", "remove", "delete",
+        "modify", "create", "make", "do", "fix", "update", "keep", "call", "install", "merge", "rebase", "rename", "move",
+        "refactor", "implement", "test", "build", "deploy", "release", "send", "post", "show", "tell", "answer", "reply",
+        "speak", "respond", "ask", "start", "stop", "open", "close", "apply", "copy", "import", "log", "print", "format",
+        "lint", "report", "include", "support", "return", "try", "set", "leave", "put", "let", "squash", "amend", "force",
+        "replace", "rewrite", "restart", "migrate", "look", "check", "finish", "continue", "go", "store", "save", "break",
+    ];
+    VERBS.contains(&word)
+}
+
+fn releases(clause: &[&str]) -> bool {
+    match softened(clause) {
+        ["forget", "that" | "it" | "about", ..] | ["forget", "what", "i", "said", ..] | ["scratch", "that"] => true,
+        ["never", "mind", ..] | ["nevermind", ..] => true,
+        ["you" | "we", "may" | "can", "now", _, ..] => true,
+        ["you're" | "we're", "allowed", "to", ..] | ["you" | "we", "are", "allowed", "to", ..] => true,
+        ["ignore", "my" | "the", "earlier" | "previous" | "last", ..] => true,
+        ["i", "take", "that" | "it", "back"] => true,
+        ["it's" | "its", "ok" | "okay" | "fine", "to", rest @ ..] => rest.contains(&"now"),
+        ["that" | "this", "rule" | "restriction" | "constraint", "no" | "doesn't", ..] => true,
+        ["you" | "we", "no", "longer", "need" | "have", ..] => true,
+        _ => false,
+    }
+}
+
+fn releases_in_chinese(plain: &str) -> bool {
+    ["忘掉之前", "忘了之前", "忘记之前", "之前的要求作废", "之前的限制取消", "取消之前", "不用再", "现在可以", "现在允许"]
+        .iter()
+        .any(|phrase| plain.contains(phrase))
+}
+
+fn binds_in_chinese(plain: &str) -> bool {
+    if ["要不要", "是不是", "能不能", "可不可以", "要不"].iter().any(|question| plain.contains(question)) {
+        return false;
+    }
+    let anywhere = [
+        "不要", "必须", "永远不", "永远别", "永远要", "一定要", "一定不", "一定别", "只能", "禁止", "不准", "不许", "不得",
+        "务必", "千万", "严禁", "切勿", "从现在开始", "从现在起", "以后都", "以后不", "以后请", "以后要", "以后别", "今后",
+    ];
+    let guesses = ["不要紧", "不得不", "不得了", "只能说"];
+    let plain = guesses.iter().fold(plain.to_owned(), |text, guess| text.replace(guess, ""));
+    let begins = |clause: &str| {
+        let clause = clause.trim_start().trim_start_matches('请');
+        (clause.starts_with('别') && !["别的", "别人", "别名"].iter().any(|word| clause.starts_with(word)))
+            || clause.starts_with("始终")
+            || clause.starts_with("以后")
+    };
+    anywhere.iter().any(|phrase| plain.contains(phrase)) || clauses(&plain).any(begins)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::{Block, Role};
+    use proptest::prelude::*;
+
+    fn said(origin: Origin, id: &str, text: &str) -> Message {
+        let at = jiff::Timestamp::UNIX_EPOCH;
+        Message { id: id.into(), role: Role::User, origin, at, blocks: vec![Block::text(text)] }
+    }
+
+    // spec: C11
+    #[test]
+    fn what_binds() {
+        for sentence in [
+            "never push to main",
+            "Please never commit without asking.",
+            "Don't touch the migrations folder.",
+            "do not add dependencies",
+            "ok, but don’t rename anything",
+            "You must run the tests first",
+            "The hook must not block",
+            "Every public function must have a test.",
+            "always use tabs",
+            "From now on, answer in German.",
+            "only edit files under src/",
+            "Use only the standard library",
+            "Fix it without changing the API.",
+            "can you fix this without touching the tests?",
+            "make sure there are no warnings",
+            "Update the documentation, make sure there's no redundant part",
+            "we need to ensure the operations are wired through",
+            "I don't want you to open a PR yet",
+            "ask me before deleting anything",
+            "avoid unwrap in library code",
+            "no new dependencies please",
+            "`foo` must stay private",
+            "不要改动数据库",
+            "必须先跑测试",
+            "永远不要推送到 main",
+            "以后请用中文回答",
+            "你只能修改 src 目录",
+            "禁止使用 unsafe",
+            "请别动这个文件",
+            "一定要先问我",
+        ] {
+            assert_eq!(bearing(sentence), Some(Bearing::Rule), "{sentence}");
+        }
+    }
+
+    // spec: C11
+    #[test]
+    fn what_does_not_bind() {
+        for sentence in [
+            "I don't know why it fails",
+            "don't worry about it",
+            "it must be the cache",
+            "you must have missed it?",
+            "this never worked",
+            "why don't we use sqlite?",
+            "the only problem is the timeout",
+            "it always fails on CI",
+            "should we never retry?",
+            "but I don't see anything in the logs",
+            "it crashes without logging anything",
+            "can you look at the comments on the PR and fix them?",
+            "commit and push",
+            "要不要加个测试",
+            "改完以后它就坏了",
+            "这个不要紧",
+            "run `never` and see",
+        ] {
+            assert_eq!(bearing(sentence), None, "{sentence}");
+        }
+    }
+
+    // spec: C11
+    #[test]
+    fn what_takes_back_stays_beside_the_rule() {
+        for sentence in ["forget that", "you may now push", "Scratch that.", "ok, you can now commit", "之前的限制取消", "never mind"] {
+            assert_eq!(bearing(sentence), Some(Bearing::Release), "{sentence}");
+        }
+        let messages =
+            [("1", "never push"), ("2", "never push"), ("3", "you may now push"), ("4", "never push"), ("5", "never push")]
+                .map(|(id, text)| said(Origin::Person, id, text));
+        let ids: Vec<_> = pinned(&messages, &Limits::default()).into_iter().map(|c| c.message.to_string()).collect();
+        assert_eq!(ids, ["1", "3", "4"]);
+    }
+
+    // spec: C11
+    #[test]
+    fn only_the_persons_own_words_are_pinned() {
+        let limits = Limits::default();
+        let pasted = "look:\n```\nnever push to main\n```\n> you must not\n{\"msg\":\"must never\"}";
+        assert_eq!(pinned(&[said(Origin::Person, "1", pasted)], &limits), []);
+        for origin in [Origin::Tool, Origin::Model, Origin::Memory, Origin::Hook, Origin::Letter, Origin::Instructions] {
+            assert_eq!(pinned(&[said(origin, "1", "never push to main")], &limits), []);
+        }
+    }
+
+    // spec: C11
+    #[test]
+    fn the_block_is_the_same_through_every_compaction() {
+        let limits = Limits::default();
+        let first = pinned(&[said(Origin::Person, "a", "never push to main.\nuse only tabs")], &limits);
+        let block = pinned_block(&first);
+        let summary = format!("## 1. Primary Request and Intent\nx\n\n{block}\nmore");
+        let after = [said(Origin::Summary, "s", &summary), said(Origin::Person, "b", "forget that"), said(Origin::Person, "c", "hm")];
+        let second = pinned(&after, &limits);
+        assert_eq!(second[..2], first[..]);
+        assert_eq!(second[2].bearing, Bearing::Release);
+        let lines: Vec<_> = block.lines().collect();
+        assert!(pinned_block(&second).lines().zip(&lines[..lines.len() - 1]).all(|(a, b)| a == *b));
+        assert_eq!(without_pinned(&summary), "## 1. Primary Request and Intent\nx\n\nmore");
+    }
+
+    proptest! {
+        #[test]
+        fn any_block_reads_back(texts in proptest::collection::vec("(never |don't |不要|must |[a-z`,.?!\\[\\]]{1,6} |\n|</standing-constraints>){0,12}", 0..6)) {
+            let messages: Vec<_> = texts.iter().enumerate().map(|(n, text)| said(Origin::Person, &format!("m-{n}"), text)).collect();
+            let found = pinned(&messages, &Limits::default());
+            prop_assert_eq!(parse_pinned(&pinned_block(&found)), found.clone());
+            let again = [said(Origin::Summary, "s", &pinned_block(&found))];
+            prop_assert_eq!(pinned(&again, &Limits::default()), found);
+        }
+    }
+}
