@@ -129,15 +129,16 @@ impl From<ModelError> for Failure {
     fn from(error: ModelError) -> Self {
         let message = error.to_string();
         match error {
-            ModelError::Unreachable(_) => {
-                Self::new(Exit::Unreachable, message).fix("what was said is saved; when the service is there again, `scrubjay -c` goes on")
+            ModelError::Unreachable(_) => Self::new(Exit::Unreachable, message)
+                .fix("what was said is saved; when the service is there again, `scrubjay -c` goes on"),
+            ModelError::Busy { .. } => Self::new(Exit::Unreachable, message)
+                .fix("what was said is saved; try again later, `scrubjay -c` goes on"),
+            ModelError::Unauthorised(_) => {
+                Self::failed(message).fix("a key can also lie in a file of its own; `scrubjay doctor` says where")
             }
-            ModelError::Busy { .. } => {
-                Self::new(Exit::Unreachable, message).fix("what was said is saved; try again later, `scrubjay -c` goes on")
+            ModelError::UnknownModel(_) => {
+                Self::failed(message).fix("choose another with --model, or with /model in a chat")
             }
-            ModelError::Unauthorised(_) => Self::failed(message)
-                .fix("set ANTHROPIC_API_KEY or OPENAI_API_KEY, or write the key to the `keys` file; `scrubjay doctor` says where"),
-            ModelError::UnknownModel(_) => Self::failed(message).fix("choose another with --model, or with /model in a chat"),
             ModelError::Cut { .. } => Self::failed(message).fix("what arrived is saved; ask again to go on"),
             ModelError::OutOfBudget(_) => Self::new(Exit::Refused, message),
             _ => Self::failed(message),

@@ -30,14 +30,16 @@ impl Permit {
             Some(mode) => of_flag(mode),
             None => workplace.settings.text(&key::PERMISSION_MODE).parse().map_err(usage)?,
         };
-        let settled = workplace.settings.list(&key::PERMISSIONS_ALLOW);
-        let rules = flags.allow.iter().map(String::as_str).chain(settled);
-        let allow = rules.map(|rule| rule.parse::<Rule>().map_err(usage)).collect::<Result<Vec<_>, _>>()?;
+        let settings = &workplace.settings;
+        let mut allow = rules(flags.allow.iter().map(String::as_str))?;
+        allow.extend(rules(settings.list(&key::PERMISSIONS_ALLOW))?);
         let places = &workplace.places;
         let own = [&places.config, &places.data, &places.state, &workplace.root.join(".scrubjay.local.toml")];
         let rules = Permissions {
             mode: now,
             allow,
+            ask: rules(settings.list(&key::PERMISSIONS_ASK))?,
+            deny: rules(settings.list(&key::PERMISSIONS_DENY))?,
             dir: workplace.dir.clone(),
             // Stored results are pointed at, so they can be read like what they were cut from.
             extra: skills.iter().cloned().chain([resolved(workplace.project().dir())]).collect(),
@@ -70,6 +72,11 @@ impl Permit {
             modes.now = modes.after_plan;
         }
     }
+}
+
+/// A rule that cannot be read must not be dropped: it may be the one that refuses.
+fn rules<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<Vec<Rule>, Failure> {
+    texts.into_iter().map(|text| text.parse().map_err(|reason: String| Failure::usage(reason))).collect()
 }
 
 fn of_flag(flag: PermissionMode) -> Mode {

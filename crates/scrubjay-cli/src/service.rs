@@ -6,8 +6,12 @@ use scrubjay::message::Usage;
 use scrubjay::model::Model;
 use scrubjay::settings::key;
 use scrubjay::tools::shown;
-use scrubjay_providers::{Catalogue, Choice, ConnectError, Keys, Provider, connect, connect_consulting};
+use scrubjay_providers::{
+    ANTHROPIC_API_KEY, Catalogue, Choice, ConnectError, Keys, OPENAI_API_KEY, Provider, connect, connect_consulting,
+};
+use std::process::Stdio;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Who answers.
 #[derive(Clone)]
@@ -21,6 +25,7 @@ impl Service {
     pub(crate) async fn connect(workplace: &Workplace, named: Option<&str>) -> Result<Self, Failure> {
         let catalogue = catalogue(workplace)?;
         let keys = keys(workplace)?;
+        let keys = if holds_any(&keys) { keys } else { commanded_key(workplace).await? };
         let choice = choice(workplace, named)?;
         let connected = connect_consulting(&choice, &keys, &catalogue, &workplace.limits).await;
         let model = connected.map_err(|error| unconnected(&error, workplace))?;
@@ -30,7 +35,10 @@ impl Service {
     /// The same without asking anyone: for commands that only look.
     pub(crate) fn known(workplace: &Workplace) -> Result<Self, Failure> {
         let catalogue = catalogue(workplace)?;
-        let connected = connect(&choice(workplace, None)?, &keys(workplace)?, &catalogue, &workplace.limits);
+        // A key that a command would print is not asked for here, and nothing is sent.
+        let promised = if key_command(workplace).is_empty() { Keys::default() } else { either_key("promised") };
+        let keys = keys(workplace)?.or(promised);
+        let connected = connect(&choice(workplace, None)?, &keys, &catalogue, &workplace.limits);
         let model = connected.map_err(|error| unconnected(&error, workplace))?;
         Ok(Self { model, catalogue: Arc::new(catalogue) })
     }
@@ -87,6 +95,44 @@ pub(crate) fn keys(workplace: &Workplace) -> Result<Keys, Failure> {
     }
     let filed = Keys::from_file(&path).map_err(|error| Failure::failed(error.to_string()))?;
     Ok(here.or(filed))
+}
+
+fn holds_any(keys: &Keys) -> bool {
+    keys.opens_anthropic() || keys.openai_key.is_some()
+}
+
+fn key_command(workplace: &Workplace) -> &str {
+    workplace.settings.text(&key::API_KEY_COMMAND)
+}
+
+/// One key for whichever service was chosen.
+fn either_key(key: &str) -> Keys {
+    let names = [ANTHROPIC_API_KEY, OPENAI_API_KEY];
+    Keys::from_values(&names.map(|name| (name.to_owned(), key.to_owned())).into())
+}
+
+/// The key that the person's own command prints. What it printed is never shown, not even when it fails.
+async fn commanded_key(workplace: &Workplace) -> Result<Keys, Failure> {
+    let command = key_command(workplace);
+    if command.is_empty() {
+        return Ok(Keys::default());
+    }
+    let broken = |what: String| {
+        Failure::failed(format!("the command that prints the key {what}")).fix("correct the setting `api_key_command`")
+    };
+    let mut shell = tokio::process::Command::new("sh");
+    shell.args(["-c", command]).current_dir(&workplace.places.home).stdin(Stdio::null()).kill_on_drop(true);
+    let patience = Duration::from_millis(workplace.limits.hook_timeout_ms);
+    let output = match tokio::time::timeout(patience, shell.output()).await {
+        Ok(Ok(output)) => output,
+        Ok(Err(error)) => return Err(broken(format!("could not be started ({error})"))),
+        Err(_) => return Err(broken(format!("did not end within {} s", patience.as_secs()))),
+    };
+    let printed = String::from_utf8_lossy(&output.stdout);
+    match printed.lines().next().map(str::trim) {
+        Some(key) if output.status.success() && !key.is_empty() => Ok(either_key(key)),
+        _ => Err(broken(format!("failed ({}) or printed nothing", output.status))),
+    }
 }
 
 fn choice(workplace: &Workplace, named: Option<&str>) -> Result<Choice, Failure> {

@@ -5,7 +5,7 @@ use scrubjay::agents::fork;
 use scrubjay::limits::Limits;
 use scrubjay::message::{Block, Kind, Message};
 use scrubjay::prompt::Prompt;
-use scrubjay::transcript::{Transcript, View};
+use scrubjay::transcript::{Entry, EntryId, Record, Transcript, View};
 use std::fmt::Write as _;
 
 /// Every request of a session, next to the record it was folded from.
@@ -77,9 +77,10 @@ impl<'a> Storyboard<'a> {
                 };
                 next += 1;
                 view.follow(&records[..next], &self.limits);
-                breaks.extend(record.entry.breaks_cache());
+                note_break(&mut breaks, record);
             }
-            frames.push(Frame { prompt, breaks: std::mem::take(&mut breaks) });
+            let breaks = std::mem::take(&mut breaks).into_iter().map(|(_, cause)| cause).collect();
+            frames.push(Frame { prompt, breaks });
         }
         Ok(frames)
     }
@@ -103,6 +104,18 @@ impl<'a> Storyboard<'a> {
             earlier = Some(prompt);
         }
         Ok(out)
+    }
+}
+
+/// What was taken back before anything was sent has broken nothing.
+fn note_break(breaks: &mut Vec<(EntryId, &'static str)>, record: &Record) {
+    let undone = match record.entry {
+        Entry::Reverted { entry } => breaks.iter().position(|(id, _)| *id == entry),
+        _ => None,
+    };
+    match undone {
+        Some(at) => drop(breaks.remove(at)),
+        None => breaks.extend(record.entry.breaks_cache().map(|cause| (record.id, cause))),
     }
 }
 

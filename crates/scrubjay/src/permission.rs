@@ -81,6 +81,17 @@ impl FromStr for Rule {
     }
 }
 
+/// Whether a rule means a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Meant {
+    /// It does.
+    Surely,
+    /// The command line is one that cannot be read closely enough to tell.
+    Maybe,
+    /// It does not.
+    No,
+}
+
 /// What a gate is made of.
 #[derive(Debug, Clone, Default)]
 pub struct Permissions {
@@ -88,6 +99,10 @@ pub struct Permissions {
     pub mode: Mode,
     /// What else is allowed.
     pub allow: Vec<Rule>,
+    /// What always asks, whatever else allows it.
+    pub ask: Vec<Rule>,
+    /// What is refused, whatever else allows it.
+    pub deny: Vec<Rule>,
     /// The working directory, resolved.
     pub dir: PathBuf,
     /// More directories that may be read freely, resolved.
@@ -105,6 +120,46 @@ impl Permissions {
 
     /// May this tool do this?
     pub fn decide(&self, tool: &str, effect: &Effect) -> Verdict {
+        match (self.meant(&self.deny, tool, effect), self.meant(&self.ask, tool, effect)) {
+            (Meant::Surely, _) => Verdict::Deny("a rule of the person refuses this call; find another way".to_owned()),
+            (Meant::No, Meant::No) => self.by_mode(tool, effect),
+            // Where a rule may mean this call, nothing happens without asking.
+            _ => match self.by_mode(tool, effect) {
+                Verdict::Allow => Verdict::Ask,
+                verdict => verdict,
+            },
+        }
+    }
+
+    /// Whether a rule that restrains means a call. One part of the call is enough, unlike with a rule that allows.
+    fn meant(&self, rules: &[Rule], tool: &str, effect: &Effect) -> Meant {
+        let mut rules = rules.iter().filter(|rule| rule.tool == tool).map(|rule| rule.pattern.as_deref()).peekable();
+        if rules.peek().is_none() {
+            return Meant::No;
+        }
+        let commands = match effect {
+            Effect::Runs { command, .. } => reading::plain_commands(command),
+            _ => Some(Vec::new()),
+        };
+        let mut means = |pattern: Option<&str>| match (pattern, effect) {
+            (None, _) => true,
+            (Some(pattern), Effect::Reads(paths)) => paths.iter().any(|path| self.is_like(pattern, path)),
+            (Some(pattern), Effect::Writes(path)) => self.is_like(pattern, path),
+            (Some(pattern), Effect::Reaches(host)) => is_host(pattern, host),
+            (Some(pattern), _) => commands.iter().flatten().any(|words| like(pattern, &words.join(" "))),
+        };
+        match rules.any(&mut means) {
+            true => Meant::Surely,
+            false if commands.is_none() => Meant::Maybe,
+            false => Meant::No,
+        }
+    }
+
+    fn is_like(&self, pattern: &str, path: &Path) -> bool {
+        glob(&self.dir, pattern).is_some_and(|glob| glob.is_match(path))
+    }
+
+    fn by_mode(&self, tool: &str, effect: &Effect) -> Verdict {
         match effect {
             // Another agent is no more than this one: each of its calls comes to the same gate.
             Effect::Nothing | Effect::Summons => Verdict::Allow,
@@ -172,8 +227,7 @@ impl Permissions {
             return true;
         }
         let patterns: Vec<&str> = rules.into_iter().flatten().collect();
-        let fits =
-            |path: &PathBuf| patterns.iter().any(|pattern| glob(&self.dir, pattern).is_some_and(|g| g.is_match(path)));
+        let fits = |path: &PathBuf| patterns.iter().any(|pattern| self.is_like(pattern, path));
         match effect {
             Effect::Reads(paths) => !paths.is_empty() && paths.iter().all(fits),
             Effect::Writes(path) => fits(path),
@@ -311,6 +365,8 @@ mod tests {
         Permissions {
             mode,
             allow: rules.iter().map(|rule| rule.parse().unwrap()).collect(),
+            ask: Vec::new(),
+            deny: Vec::new(),
             dir: "/work".into(),
             extra: vec!["/extra".into()],
             own: vec!["/home/me/.config/scrubjay".into()],
@@ -494,5 +550,35 @@ mod tests {
         }
         assert!("yolo".parse::<Mode>().unwrap_err().contains("accept-edits"));
         assert_eq!((Mode::default(), Plan, ReadOnly, AllowAll, AcceptEdits).0, Ask);
+    }
+
+    #[test]
+    fn rules_that_restrain_count_before_everything_else() {
+        let rule = |text: &str| vec![text.parse::<Rule>().unwrap()];
+        let deny = |text: &str| Permissions { deny: rule(text), ..permissions(Mode::AllowAll, &["Bash", "Write"]) };
+        let ask = |text: &str| Permissions { ask: rule(text), ..permissions(Mode::AllowAll, &["Bash", "Write"]) };
+        let writes = |path: &str| Effect::Writes(path.into());
+        let reads = Effect::Reads(vec!["/work/a".into(), "/work/.env".into()]);
+        for (permissions, tool, effect, word) in [
+            (deny("Bash(rm *)"), "Bash", runs("rm -rf x"), "deny"),
+            (deny("Bash(rm *)"), "Bash", runs("ls && rm x"), "deny"),
+            (deny("Bash(rm *)"), "Bash", runs("ls"), "allow"),
+            (deny("Bash(rm *)"), "Bash", runs("$(echo rm) x"), "ask"),
+            (deny("Bash"), "Bash", runs("ls"), "deny"),
+            (deny("Read(.env)"), "Read", reads.clone(), "deny"),
+            (deny("Write(secret/**)"), "Write", writes("/work/secret/x"), "deny"),
+            (deny("Write(secret/**)"), "Write", writes("/work/open/x"), "allow"),
+            (deny("WebFetch(evil.example)"), "WebFetch", Effect::Reaches("evil.example".into()), "deny"),
+            (ask("Bash(git push *)"), "Bash", runs("git push origin"), "ask"),
+            (ask("Write"), "Write", writes("/work/x"), "ask"),
+            (ask("Write"), "Bash", runs("ls"), "allow"),
+        ] {
+            let verdict = match permissions.decide(tool, &effect) {
+                Verdict::Allow => "allow",
+                Verdict::Ask => "ask",
+                Verdict::Deny(_) => "deny",
+            };
+            assert_eq!(verdict, word, "{permissions:?} {effect:?}");
+        }
     }
 }

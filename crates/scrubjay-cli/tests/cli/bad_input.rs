@@ -47,6 +47,30 @@ async fn wrong_key() {
     assert_eq!(result.json()["is_error"], true);
 }
 
+// safety: F-70
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_may_come_from_a_command_and_is_never_shown() {
+    let simulator = Simulator::builder()
+        .key("canary-of-a-key")
+        .script(Script::new().otherwise(text("Yes.")))
+        .start()
+        .await
+        .unwrap();
+    let stage = Stage::offline();
+    let url = simulator.url();
+    let ask = |command: &str| {
+        let set = format!("api_key_command={command}");
+        stage.run(&["-v", "-p", "hello", "--model", MODEL, "--base-url", &url, "--set", &set])
+    };
+    assert_eq!(ask("echo canary-of-a-key").ended_with(0).out, "Yes.\n");
+    for command in ["echo canary-of-a-key; exit 1", "true"] {
+        let ran = ask(command).ended_with(1).complained_about(&["prints the key", "api_key_command"]);
+        assert!(!ran.err.contains("canary"), "{ran:#?}");
+    }
+    let status = stage.run(&["--set", "api_key_command=touch ran", "--model", MODEL, "status"]).ended_with(0);
+    assert!(status.out.contains(MODEL) && !stage.project().join("ran").exists(), "looking runs nothing: {status:#?}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn unreachable_host() {
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();

@@ -118,6 +118,11 @@ async fn what_was_not_allowed_up_front_is_denied_and_says_how_to_allow_it() {
     let stage = Stage::with(&sim);
     stage.run(&["-p", "make it", "--permission-mode", "read-only", "--allow", "Bash"]).ended_with(0);
     assert!(!stage.project().join("made").exists(), "read-only is read-only");
+    let sim = simulator(script()).await;
+    let stage = Stage::with(&sim);
+    stage.write(".scrubjay.toml", "permissions.deny = [\"Bash(touch *)\"]\n");
+    stage.run(&["-p", "make it", "--permission-mode", "allow-all"]).ended_with(0);
+    assert!(!stage.project().join("made").exists(), "a rule that refuses counts before everything else");
     stage.run(&["-p", "x", "--allow", "Bash("]).ended_with(2).complained_about(&["not a rule"]);
 }
 

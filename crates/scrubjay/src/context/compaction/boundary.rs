@@ -224,7 +224,7 @@ impl Asked<'_> {
             Part::From(_) => self.view.history[self.stretch.start].text(),
             _ => String::new(),
         };
-        let blocks = vec![Block::text(prompts::summarise(focus, &part))];
+        let blocks = vec![Block::text(prompts::errand("compact", &prompts::summarise(focus, &part)))];
         let (id, at) = (MessageId::new("summarise"), self.desk.clock.now());
         Arc::new(Message { id, role: Role::User, origin: Origin::Reminder, at, blocks })
     }
