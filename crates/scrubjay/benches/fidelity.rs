@@ -84,7 +84,8 @@ impl Board {
         self.pinned[0] += pins.len();
         self.pinned[1] += pins.iter().filter(|pin| ours.contains(&pin.text)).count();
         let note = simple_note(point.before, point.room());
-        let texts = [("1 ours, no model", &ours), ("2 the product's own summary", &point.theirs), ("3 simple note", &note)];
+        let texts =
+            [("1 ours, no model", &ours), ("2 the product's own summary", &point.theirs), ("3 simple note", &note)];
         for (name, text) in texts.into_iter().filter(|(_, text)| !text.is_empty()) {
             let columns = self.scores.entry(name).or_default();
             for (column, score) in columns.iter_mut().zip(self.probes.score(point, text)) {
@@ -95,10 +96,14 @@ impl Board {
     }
 
     fn print(&self) {
-        println!("| {} points | files_future | files_edited | user_msgs | user_future | mean |\n|---|---|---|---|---|---|", self.points);
+        println!(
+            "| {} points | files_future | files_edited | user_msgs | user_future | mean |\n|---|---|---|---|---|---|",
+            self.points
+        );
         for (name, columns) in &self.scores {
             let means = columns.each_ref().map(|column| column.iter().sum::<f64>() / column.len().max(1) as f64);
-            let cells: Vec<String> = means.iter().zip(columns).map(|(mean, column)| format!("{mean:.3} (n={})", column.len())).collect();
+            let cells: Vec<String> =
+                means.iter().zip(columns).map(|(mean, column)| format!("{mean:.3} (n={})", column.len())).collect();
             println!("| {} | {} | {:.3} |", &name[2..], cells.join(" | "), means.iter().sum::<f64>() / 4.0);
         }
         println!(
@@ -151,7 +156,8 @@ impl Point<'_> {
 
 fn points_of(records: &[Value]) -> Vec<Point<'_>> {
     let is_boundary = |record: &Value| record["type"] == "system" && record["subtype"] == "compact_boundary";
-    let cuts: Vec<usize> = records.iter().enumerate().filter(|(_, record)| is_boundary(record)).map(|(at, _)| at).collect();
+    let cuts: Vec<usize> =
+        records.iter().enumerate().filter(|(_, record)| is_boundary(record)).map(|(at, _)| at).collect();
     let mut points = Vec::new();
     for (k, cut) in cuts.iter().enumerate() {
         let before = &records[if k == 0 { 0 } else { cuts[k - 1] }..*cut];
@@ -197,7 +203,8 @@ fn spaced_json(value: &Value) -> String {
     };
     match value {
         Value::Object(fields) => {
-            let all: Vec<String> = fields.iter().map(|(key, value)| format!("{}: {}", string(key), spaced_json(value))).collect();
+            let all: Vec<String> =
+                fields.iter().map(|(key, value)| format!("{}: {}", string(key), spaced_json(value))).collect();
             format!("{{{}}}", all.join(", "))
         }
         Value::Array(items) => format!("[{}]", items.iter().map(spaced_json).collect::<Vec<_>>().join(", ")),
@@ -271,7 +278,9 @@ fn flat<'a>(records: impl IntoIterator<Item = &'a Value>, reading: &Reading) -> 
         }
         match &record["message"]["content"] {
             Value::Array(blocks) => {
-                let wanted = |block: &&Value| block.is_object() && (matches!(reading, Reading::Everything) || block["type"] == "text");
+                let wanted = |block: &&Value| {
+                    block.is_object() && (matches!(reading, Reading::Everything) || block["type"] == "text")
+                };
                 all.extend(blocks.iter().filter(wanted).map(text));
             }
             content => all.push(text(content)),
@@ -298,13 +307,19 @@ impl Probes {
     fn score(&self, point: &Point<'_>, kept: &str) -> [Option<f64>; 4] {
         let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
         let touched: BTreeSet<String> = point.before.iter().flat_map(files).map(|(_, path)| name(path)).collect();
-        let edited: BTreeSet<String> =
-            point.before.iter().flat_map(files).filter(|(tool, _)| *tool != "Read").map(|(_, path)| name(path)).collect();
+        let edited: BTreeSet<String> = point
+            .before
+            .iter()
+            .flat_map(files)
+            .filter(|(tool, _)| *tool != "Read")
+            .map(|(_, path)| name(path))
+            .collect();
         let later: BTreeSet<String> = point.after.iter().flat_map(files).map(|(_, path)| name(path)).collect();
         let future = later.intersection(&touched).cloned().collect();
         let source = flat(point.before, &Reading::Everything);
         let asked: Vec<String> = point.after.iter().filter_map(human).collect();
-        let named = asked.iter().flat_map(|said| self.identifier.find_iter(said)).map(|found| found.as_str().to_owned());
+        let named =
+            asked.iter().flat_map(|said| self.identifier.find_iter(said)).map(|found| found.as_str().to_owned());
         let named = named.filter(|name| source.contains(name.as_str())).collect();
         [share(&future, kept), share(&edited, kept), self.messages(point, &kept.to_lowercase()), share(&named, kept)]
     }
@@ -321,7 +336,8 @@ impl Probes {
         let mut passed = Vec::new();
         for message in &said {
             let mut rarest: Vec<&str> = message.iter().map(String::as_str).collect();
-            rarest.sort_by_key(|word| (frequency.get(word).copied().unwrap_or(0), std::cmp::Reverse(word.len()), *word));
+            rarest
+                .sort_by_key(|word| (frequency.get(word).copied().unwrap_or(0), std::cmp::Reverse(word.len()), *word));
             rarest.truncate(12);
             if rarest.len() >= 3 {
                 let found = rarest.iter().filter(|word| kept.contains(**word)).count();
@@ -340,7 +356,8 @@ fn share(wanted: &BTreeSet<String>, kept: &str) -> Option<f64> {
 /// The simple note to compare with: files by count, every message clipped, the end of what the model said.
 fn simple_note(records: &[Value], room: usize) -> String {
     let said: Vec<String> = records.iter().filter_map(human).collect();
-    let (mut read, mut edited): (Vec<(&str, usize)>, Vec<(&str, usize)>) = Default::default();
+    let mut read: Vec<(&str, usize)> = Vec::new();
+    let mut edited: Vec<(&str, usize)> = Vec::new();
     for (tool, path) in records.iter().flat_map(files) {
         let counts = if tool == "Read" { &mut read } else { &mut edited };
         match counts.iter_mut().find(|(known, _)| *known == path) {
@@ -356,7 +373,9 @@ fn simple_note(records: &[Value], room: usize) -> String {
     top(&mut read);
     top(&mut edited);
     read.retain(|(path, _)| !all_edited.contains(path));
-    let list = |counts: &[(&str, usize)]| counts.iter().map(|(path, count)| format!("{path} x{count}")).collect::<Vec<_>>().join("; ");
+    let list = |counts: &[(&str, usize)]| {
+        counts.iter().map(|(path, count)| format!("{path} x{count}")).collect::<Vec<_>>().join("; ")
+    };
     let files = format!("Edited: {}\nRead: {}", list(&edited), list(&read));
     let rest = room - files.chars().count().min(room / 3);
     let files = first(&files, room / 3);
@@ -388,7 +407,9 @@ fn message(n: usize, record: &Value) -> Message {
         content => vec![Block::text(content.as_str().unwrap_or_default())],
     };
     let person = human(record);
-    let has_result = record["message"]["content"].as_array().is_some_and(|blocks| blocks.iter().any(|block| block["type"] == "tool_result"));
+    let has_result = record["message"]["content"]
+        .as_array()
+        .is_some_and(|blocks| blocks.iter().any(|block| block["type"] == "tool_result"));
     let (role, origin) = match record["type"].as_str() {
         Some("assistant") => (Role::Assistant, Origin::Model),
         _ if truthy(&record["isCompactSummary"]) => (Role::User, Origin::Summary),
@@ -403,7 +424,11 @@ fn message(n: usize, record: &Value) -> Message {
 
 /// Pieces of quoted messages that no message contains.
 fn torn_quotations(ours: &str, messages: &[Message]) -> usize {
-    let said: Vec<String> = messages.iter().filter(|message| matches!(message.origin, Origin::Person | Origin::Summary)).map(Message::text).collect();
+    let said: Vec<String> = messages
+        .iter()
+        .filter(|message| matches!(message.origin, Origin::Person | Origin::Summary))
+        .map(Message::text)
+        .collect();
     let quotes = unquote(parse(ours).body(Section::UserMessages));
     let pieces = quotes.iter().flat_map(|quote| quote.text.split("\n[…]\n"));
     pieces.filter(|piece| !said.iter().any(|said| said.contains(piece.trim()))).count()

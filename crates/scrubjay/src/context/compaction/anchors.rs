@@ -48,6 +48,13 @@ pub struct Anchor {
     pub weight: u64,
 }
 
+impl Anchor {
+    /// Whether it is more than a passing mention.
+    pub fn matters(&self) -> bool {
+        self.by.all() > 1 || self.by.person > 0 || self.by.edits > 0
+    }
+}
+
 /// Texts by speaker.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
@@ -97,7 +104,9 @@ pub fn anchors<M: Borrow<Message>>(messages: &[M], limits: &Limits) -> Vec<Ancho
     for anchor in &mut all {
         anchor.weight = weight(anchor, messages.len());
     }
-    all.sort_by(|a, b| b.weight.cmp(&a.weight).then(b.last.cmp(&a.last)).then_with(|| a.text.cmp(&b.text)).then(a.sort.cmp(&b.sort)));
+    all.sort_by(|a, b| {
+        b.weight.cmp(&a.weight).then(b.last.cmp(&a.last)).then_with(|| a.text.cmp(&b.text)).then(a.sort.cmp(&b.sort))
+    });
     all
 }
 
@@ -116,8 +125,7 @@ fn places(message: &Message) -> Vec<(Place, String)> {
             Kind::Text(text) => all.push((said, text.clone())),
             Kind::ToolUse(call) => {
                 let (target, rest) = call_texts(&call.input);
-                let place: Place =
-                    if super::deeds::is_edit(call) { |by| &mut by.edits } else { |by| &mut by.calls };
+                let place: Place = if super::deeds::is_edit(call) { |by| &mut by.edits } else { |by| &mut by.calls };
                 all.extend(target.map(|path| (place, path)));
                 all.push((|by| &mut by.calls, rest));
             }
@@ -156,7 +164,7 @@ fn gather(value: &Value, out: &mut String) {
 fn weight(anchor: &Anchor, messages: usize) -> u64 {
     let by = anchor.by;
     let log = |count: u64| u64::from((count + 1).ilog2());
-    let said = 60 * by.person.min(3) + 50 * by.edits.min(2) + 8 * log(by.edits);
+    let said = 80 * by.person.min(3) + 50 * by.edits.min(2) + 8 * log(by.edits);
     let recurs = 10 * log(by.model) + 8 * log(by.calls) + 6 * log(by.tools);
     let recency = 40 * (anchor.last as u64 + 1) / (messages as u64).max(1);
     let sort = match anchor.sort {
@@ -182,8 +190,19 @@ pub fn in_text(text: &str) -> Vec<(Sort, String)> {
 
 /// A line that reports an error, shortened.
 pub fn error_line(line: &str) -> Option<String> {
-    const MARKS: &[&str] =
-        &["error:", "Error:", "error[", "ERROR", "panic:", "panicked at", "Exception:", "fatal:", "FAIL", "--- FAIL", "Traceback"];
+    const MARKS: &[&str] = &[
+        "error:",
+        "Error:",
+        "error[",
+        "ERROR",
+        "panic:",
+        "panicked at",
+        "Exception:",
+        "fatal:",
+        "FAIL",
+        "--- FAIL",
+        "Traceback",
+    ];
     let line = line.trim();
     let near = head(line, 60);
     MARKS.iter().any(|mark| near.contains(mark)).then(|| gist(line, 160)).filter(|line| line.len() > 8)
@@ -251,12 +270,16 @@ fn without_line_number(token: &str) -> &str {
     token
 }
 
+const ENDINGS: [&str; 2] = [
+    "rs go py js ts tsx jsx md sh json jsonl yaml yml toml c h cpp hpp java kt rb php cs swift sql html css lock txt cfg",
+    "ini env proto ipynb xml csv log mod sum vue svelte lua ex zig snap tf gradle bat ps1 scala dart r jl",
+];
+
+fn is_file_ending(text: &str) -> bool {
+    ENDINGS.iter().flat_map(|line| line.split(' ')).any(|ending| ending == text)
+}
+
 fn is_path(token: &str) -> bool {
-    const ENDINGS: &[&str] = &[
-        "rs", "go", "py", "js", "ts", "tsx", "jsx", "md", "sh", "json", "jsonl", "yaml", "yml", "toml", "c", "h", "cpp", "hpp",
-        "java", "kt", "rb", "php", "cs", "swift", "sql", "html", "css", "lock", "txt", "cfg", "ini", "env", "proto", "ipynb",
-        "xml", "csv", "log", "mod", "sum", "vue", "svelte", "lua", "ex", "zig", "snap",
-    ];
     let allowed = token.chars().all(|c| c.is_alphanumeric() || "/._-~@+$".contains(c));
     let letters = token.chars().filter(|c| c.is_alphabetic()).count();
     if !allowed || letters < 2 {
@@ -265,7 +288,7 @@ fn is_path(token: &str) -> bool {
     let components = token.split('/').filter(|part| part.chars().any(char::is_alphanumeric)).count();
     let rooted = token.starts_with(['/', '~', '.']) && components >= 1 && token.contains('/');
     let file = token.rsplit('/').next().and_then(|name| name.rsplit_once('.'));
-    rooted || components >= 2 || file.is_some_and(|(stem, ending)| !stem.is_empty() && ENDINGS.contains(&ending))
+    rooted || components >= 2 || file.is_some_and(|(stem, ending)| !stem.is_empty() && is_file_ending(ending))
 }
 
 fn is_commit(token: &str) -> bool {
@@ -289,11 +312,14 @@ fn is_version(token: &str) -> bool {
     let enough = if number.len() < token.len() { 2 } else { 3 };
     let core = number.split(['-', '+']).next().unwrap_or_default();
     let parts: Vec<&str> = core.split('.').collect();
-    parts.len() >= enough && parts.len() <= 4 && parts.iter().all(|part| !part.is_empty() && part.chars().all(|c| c.is_ascii_digit()))
+    parts.len() >= enough
+        && parts.len() <= 4
+        && parts.iter().all(|part| !part.is_empty() && part.chars().all(|c| c.is_ascii_digit()))
 }
 
 fn has_unit(token: &str) -> bool {
-    const UNITS: &[&str] = &["ms", "s", "m", "h", "d", "k", "x", "kb", "mb", "gb", "kib", "mib", "gib", "%", "px", "ns", "us", "µs"];
+    const UNITS: &[&str] =
+        &["ms", "s", "m", "h", "d", "k", "x", "kb", "mb", "gb", "kib", "mib", "gib", "%", "px", "ns", "us", "µs"];
     let unit = token.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | ',' | '_'));
     UNITS.contains(&unit.to_lowercase().as_str())
 }
@@ -302,9 +328,14 @@ fn has_unit(token: &str) -> bool {
 fn is_error_code(token: &str) -> bool {
     let letters = token.len() - token.trim_start_matches(|c: char| c.is_ascii_uppercase()).len();
     let number = &token[letters..];
-    let coded = (1..=4).contains(&letters) && (3..=6).contains(&number.len()) && number.chars().all(|c| c.is_ascii_digit());
+    let coded =
+        (1..=4).contains(&letters) && (3..=6).contains(&number.len()) && number.chars().all(|c| c.is_ascii_digit());
     let errno = token.starts_with('E') && (5..=12).contains(&token.len()) && letters == token.len() && token != "ERROR";
-    coded || (errno && ["ENO", "EAC", "EEX", "EPI", "EIN", "EPE", "ECO", "EAD", "ETI", "EIS"].iter().any(|e| token.starts_with(e)))
+    coded
+        || (errno
+            && ["ENO", "EAC", "EEX", "EPI", "EIN", "EPE", "ECO", "EAD", "ETI", "EIS"]
+                .iter()
+                .any(|e| token.starts_with(e)))
 }
 
 /// snake_case, CamelCase, camelCase, SCREAMING_CASE, kebab-case of three words and more.
@@ -314,7 +345,8 @@ fn is_name(token: &str) -> bool {
         return false;
     }
     let snake = token.trim_matches('_').contains('_') && token.chars().any(|c| c.is_ascii_alphabetic());
-    let humps = token.as_bytes().windows(2).filter(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase()).count();
+    let humps =
+        token.as_bytes().windows(2).filter(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase()).count();
     let kebab = token.split('-').filter(|part| !part.is_empty()).count() >= 3 && !token.contains("--");
     snake || humps >= 1 || kebab
 }
@@ -359,16 +391,26 @@ mod tests {
 
     #[test]
     fn plain_words_are_not_anchors() {
-        assert_eq!(in_text("Well, this is plain - and so on... 12 of 30 (e.g. here) and/or I"), [(Sort::Path, "and/or".to_owned())]);
+        assert_eq!(
+            in_text("Well, this is plain - and so on... 12 of 30 (e.g. here) and/or I"),
+            [(Sort::Path, "and/or".to_owned())]
+        );
     }
 
     // spec: C11
     #[test]
     fn what_the_person_said_and_what_was_changed_rank_first() {
-        let result = crate::message::ToolResult { call: "t".into(), parts: vec![Block::text("noise_name ".repeat(30))], is_error: false };
+        let result = crate::message::ToolResult {
+            call: "t".into(),
+            parts: vec![Block::text("noise_name ".repeat(30))],
+            is_error: false,
+        };
         let messages = [
             said(Origin::Person, vec![Block::text("look at parse_header")]),
-            said(Origin::Model, vec![Block::tool_use("t".into(), "Edit", json!({"file_path": "/p/src/head.rs", "old_string": "a"}))]),
+            said(
+                Origin::Model,
+                vec![Block::tool_use("t".into(), "Edit", json!({"file_path": "/p/src/head.rs", "old_string": "a"}))],
+            ),
             said(Origin::Tool, vec![Block::tool_result(result)]),
         ];
         let ranked: Vec<_> = anchors(&messages, &Limits::default()).into_iter().map(|anchor| anchor.text).collect();

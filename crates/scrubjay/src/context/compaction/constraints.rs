@@ -144,7 +144,8 @@ pub fn bearing(sentence: &str) -> Option<Bearing> {
 /// too many costs little.
 pub fn leans(sentence: &str) -> bool {
     let plain = plain(sentence);
-    let telling = ["must", "never", "always", "only", "without", "don't", "dont", "cannot", "ensure", "shouldn't", "avoid"];
+    let telling =
+        ["must", "never", "always", "only", "without", "don't", "dont", "cannot", "ensure", "shouldn't", "avoid"];
     bearing(sentence).is_some() || words(&plain).any(|word| telling.contains(&word))
 }
 
@@ -161,9 +162,11 @@ fn plain(sentence: &str) -> String {
 
 fn clauses(plain: &str) -> impl Iterator<Item = &str> {
     plain.split([',', ';', ':', '—', '–', '(', ')', '，', '；', '：']).flat_map(|part| part.split(" - ")).flat_map(
-        |part| [" but ", " and ", " so ", " because "].iter().fold(vec![part], |parts, joint| {
-            parts.into_iter().flat_map(|part| part.split(joint)).collect()
-        }),
+        |part| {
+            [" but ", " and ", " so ", " because "]
+                .iter()
+                .fold(vec![part], |parts, joint| parts.into_iter().flat_map(|part| part.split(joint)).collect())
+        },
     )
 }
 
@@ -176,7 +179,8 @@ fn words(clause: &str) -> impl Iterator<Item = &str> {
 
 /// A clause without the words that only make it friendlier.
 fn softened<'a, 'b>(clause: &'b [&'a str]) -> &'b [&'a str] {
-    let soft = ["please", "just", "also", "ok", "okay", "then", "and", "but", "so", "btw", "again", "important", "note"];
+    let soft =
+        ["please", "just", "also", "ok", "okay", "then", "and", "but", "so", "btw", "again", "important", "note"];
     let start = clause.iter().position(|word| !soft.contains(word)).unwrap_or(clause.len());
     &clause[start..]
 }
@@ -223,25 +227,47 @@ fn must(clause: &[&str]) -> bool {
     let guesses = ["it", "that", "this", "there", "he", "she", "they", "i"];
     let subject = at.checked_sub(1).and_then(|before| clause.get(before));
     let guess = subject.is_some_and(|word| guesses.contains(word)) && clause[at] == "must";
-    let past = matches!(clause.get(at + 1), Some(&"have" | &"of"));
+    let past = matches!(clause.get(at + 1), Some(&"have" | &"of"))
+        && clause
+            .get(at + 2)
+            .is_none_or(|verb| verb.ends_with("ed") || matches!(*verb, "been" | "had" | "gone" | "got"));
     at > 0 && clause.len() > at + 1 && !guess && !past
 }
 
 fn begins_with_an_order(clause: &[&str]) -> bool {
     match clause {
         ["never", next, ..] => {
-            !matches!(*next, "mind" | "seen" | "had" | "been" | "was" | "worked" | "did" | "got" | "happened" | "a" | "the")
-                && !next.ends_with("ed")
+            !matches!(
+                *next,
+                "mind" | "seen" | "had" | "been" | "was" | "worked" | "did" | "got" | "happened" | "a" | "the"
+            ) && !next.ends_with("ed")
         }
         ["you" | "we", "never" | "always", ..] | ["never" | "always"] => false,
         ["don't" | "dont", next, ..] => {
-            let remarks =
-                ["worry", "know", "think", "see", "understand", "care", "mind", "you", "get", "have", "we", "i", "like"];
+            let remarks = [
+                "worry",
+                "know",
+                "think",
+                "see",
+                "understand",
+                "care",
+                "mind",
+                "you",
+                "get",
+                "have",
+                "we",
+                "i",
+                "like",
+            ];
             !remarks.contains(next)
         }
         ["you" | "we", "don't", "touch" | "change" | "use" | "push" | "commit", ..] => clause[0] == "you",
-        ["always", next, ..] => !matches!(*next, "the" | "a" | "been" | "was" | "did" | "had" | "fails") && !next.ends_with("ed"),
-        ["make", "sure", ..] | ["be", "sure", ..] | ["ensure", _, ..] | ["avoid", _, ..] | ["refrain", "from", ..] => true,
+        ["always", next, ..] => {
+            !matches!(*next, "the" | "a" | "been" | "was" | "did" | "had" | "fails") && !next.ends_with("ed")
+        }
+        ["make", "sure", ..] | ["be", "sure", ..] | ["ensure", _, ..] | ["avoid", _, ..] | ["refrain", "from", ..] => {
+            true
+        }
         ["stop", next, ..] => next.ends_with("ing"),
         ["no", "more" | "new", _, ..] => true,
         ["only", next, ..] => is_verb(next),
@@ -260,16 +286,17 @@ fn orders(clauses: &[Vec<&str>]) -> bool {
     clauses.first().and_then(|clause| softened(clause).first().copied()).is_some_and(is_verb)
 }
 
+/// What people tell an agent to do.
+const VERBS: [&str; 5] = [
+    "use edit change touch work commit push run write read add remove delete modify create make do fix update keep call",
+    "install merge rebase rename move refactor implement test build deploy release send post show tell answer reply",
+    "speak respond ask start stop open close apply copy import log print format lint report include support return try",
+    "set leave put let squash amend force replace rewrite restart migrate look check finish continue go store save break",
+    "skip mock stub hard-code disable enable download upload publish revert reset stage tag bump upgrade downgrade",
+];
+
 fn is_verb(word: &str) -> bool {
-    const VERBS: &[&str] = &[
-        "use", "edit", "change", "touch", "work", "commit", "push", "run", "write", "read", "add", "remove", "delete",
-        "modify", "create", "make", "do", "fix", "update", "keep", "call", "install", "merge", "rebase", "rename", "move",
-        "refactor", "implement", "test", "build", "deploy", "release", "send", "post", "show", "tell", "answer", "reply",
-        "speak", "respond", "ask", "start", "stop", "open", "close", "apply", "copy", "import", "log", "print", "format",
-        "lint", "report", "include", "support", "return", "try", "set", "leave", "put", "let", "squash", "amend", "force",
-        "replace", "rewrite", "restart", "migrate", "look", "check", "finish", "continue", "go", "store", "save", "break",
-    ];
-    VERBS.contains(&word)
+    VERBS.iter().flat_map(|line| line.split(' ')).any(|verb| verb == word)
 }
 
 fn releases(clause: &[&str]) -> bool {
@@ -288,18 +315,52 @@ fn releases(clause: &[&str]) -> bool {
 }
 
 fn releases_in_chinese(plain: &str) -> bool {
-    ["忘掉之前", "忘了之前", "忘记之前", "之前的要求作废", "之前的限制取消", "取消之前", "不用再", "现在可以", "现在允许"]
-        .iter()
-        .any(|phrase| plain.contains(phrase))
+    [
+        "忘掉之前",
+        "忘了之前",
+        "忘记之前",
+        "之前的要求作废",
+        "之前的限制取消",
+        "取消之前",
+        "不用再",
+        "现在可以",
+        "现在允许",
+    ]
+    .iter()
+    .any(|phrase| plain.contains(phrase))
 }
 
 fn binds_in_chinese(plain: &str) -> bool {
-    if ["要不要", "是不是", "能不能", "可不可以", "要不"].iter().any(|question| plain.contains(question)) {
+    if ["要不要", "是不是", "能不能", "可不可以", "要不"].iter().any(|question| plain.contains(question))
+    {
         return false;
     }
     let anywhere = [
-        "不要", "必须", "永远不", "永远别", "永远要", "一定要", "一定不", "一定别", "只能", "禁止", "不准", "不许", "不得",
-        "务必", "千万", "严禁", "切勿", "从现在开始", "从现在起", "以后都", "以后不", "以后请", "以后要", "以后别", "今后",
+        "不要",
+        "必须",
+        "永远不",
+        "永远别",
+        "永远要",
+        "一定要",
+        "一定不",
+        "一定别",
+        "只能",
+        "禁止",
+        "不准",
+        "不许",
+        "不得",
+        "务必",
+        "千万",
+        "严禁",
+        "切勿",
+        "从现在开始",
+        "从现在起",
+        "以后都",
+        "以后不",
+        "以后请",
+        "以后要",
+        "以后别",
+        "今后",
     ];
     let guesses = ["不要紧", "不得不", "不得了", "只能说"];
     let plain = guesses.iter().fold(plain.to_owned(), |text, guess| text.replace(guess, ""));
@@ -391,12 +452,24 @@ mod tests {
     // spec: C11
     #[test]
     fn what_takes_back_stays_beside_the_rule() {
-        for sentence in ["forget that", "you may now push", "Scratch that.", "ok, you can now commit", "之前的限制取消", "never mind"] {
+        for sentence in [
+            "forget that",
+            "you may now push",
+            "Scratch that.",
+            "ok, you can now commit",
+            "之前的限制取消",
+            "never mind",
+        ] {
             assert_eq!(bearing(sentence), Some(Bearing::Release), "{sentence}");
         }
-        let messages =
-            [("1", "never push"), ("2", "never push"), ("3", "you may now push"), ("4", "never push"), ("5", "never push")]
-                .map(|(id, text)| said(Origin::Person, id, text));
+        let messages = [
+            ("1", "never push"),
+            ("2", "never push"),
+            ("3", "you may now push"),
+            ("4", "never push"),
+            ("5", "never push"),
+        ]
+        .map(|(id, text)| said(Origin::Person, id, text));
         let ids: Vec<_> = pinned(&messages, &Limits::default()).into_iter().map(|c| c.message.to_string()).collect();
         assert_eq!(ids, ["1", "3", "4"]);
     }
@@ -407,7 +480,8 @@ mod tests {
         let limits = Limits::default();
         let pasted = "look:\n```\nnever push to main\n```\n> you must not\n{\"msg\":\"must never\"}";
         assert_eq!(pinned(&[said(Origin::Person, "1", pasted)], &limits), []);
-        for origin in [Origin::Tool, Origin::Model, Origin::Memory, Origin::Hook, Origin::Letter, Origin::Instructions] {
+        for origin in [Origin::Tool, Origin::Model, Origin::Memory, Origin::Hook, Origin::Letter, Origin::Instructions]
+        {
             assert_eq!(pinned(&[said(origin, "1", "never push to main")], &limits), []);
         }
     }
@@ -419,7 +493,11 @@ mod tests {
         let first = pinned(&[said(Origin::Person, "a", "never push to main.\nuse only tabs")], &limits);
         let block = pinned_block(&first);
         let summary = format!("## 1. Primary Request and Intent\nx\n\n{block}\nmore");
-        let after = [said(Origin::Summary, "s", &summary), said(Origin::Person, "b", "forget that"), said(Origin::Person, "c", "hm")];
+        let after = [
+            said(Origin::Summary, "s", &summary),
+            said(Origin::Person, "b", "forget that"),
+            said(Origin::Person, "c", "hm"),
+        ];
         let second = pinned(&after, &limits);
         assert_eq!(second[..2], first[..]);
         assert_eq!(second[2].bearing, Bearing::Release);

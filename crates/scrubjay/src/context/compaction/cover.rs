@@ -53,9 +53,15 @@ mod tests {
 
     #[test]
     fn what_is_new_wins_and_what_does_not_fit_is_left() {
-        let candidate = |cost, says: &[&'static str]| Candidate { cost, bonus: 0, says: says.iter().map(|w| (*w, 10)).collect() };
-        let candidates =
-            [candidate(10, &["a", "b"]), candidate(10, &["a", "b", "c"]), candidate(5, &["d"]), candidate(90, &["e"]), candidate(1, &["known"])];
+        let candidate =
+            |cost, says: &[&'static str]| Candidate { cost, bonus: 0, says: says.iter().map(|w| (*w, 10)).collect() };
+        let candidates = [
+            candidate(10, &["a", "b"]),
+            candidate(10, &["a", "b", "c"]),
+            candidate(5, &["d"]),
+            candidate(90, &["e"]),
+            candidate(1, &["known"]),
+        ];
         let mut known = HashSet::from(["known"]);
         assert_eq!(pick(&candidates, &mut known, 30), [1, 2]);
         assert!(known.contains("d") && !known.contains("e"));

@@ -258,12 +258,15 @@ fn ran(commands: &mut Vec<Command>, step: &Step<'_>, line: &str) {
     let printed = step.result.and_then(|result| {
         let text = result.text();
         let mut lines = text.lines().map(str::trim).rev();
-        lines.find(|line| line.chars().any(char::is_alphanumeric) && !line.starts_with("[exit code")).map(|line| gist(line, 120))
+        lines
+            .find(|line| line.chars().any(char::is_alphanumeric) && !line.starts_with("[exit code"))
+            .map(|line| gist(line, 120))
     });
     let (ending, last) = (step.ending(), step.at);
     match commands.iter_mut().find(|command| command.line == line) {
         Some(command) => {
-            *command = Command { runs: command.runs + 1, ending, printed, last, line: std::mem::take(&mut command.line) };
+            *command =
+                Command { runs: command.runs + 1, ending, printed, last, line: std::mem::take(&mut command.line) };
         }
         None => commands.push(Command { line: line.to_owned(), runs: 1, ending, printed, last }),
     }
@@ -274,16 +277,25 @@ fn mishaps(steps: &[Step<'_>]) -> Vec<Mishap> {
     failed
         .map(|(index, step)| {
             let text = step.result.map(ToolResult::text).unwrap_or_default();
-            Mishap { deed: label(step.call), error: error_of(&text), followed: followed(step, &steps[index + 1..]), at: step.at }
+            Mishap {
+                deed: label(step.call),
+                error: error_of(&text),
+                followed: followed(step, &steps[index + 1..]),
+                at: step.at,
+            }
         })
         .collect()
 }
 
 /// The line that says most about an error: one that names a place and what is wrong there beats one that only cries.
 fn error_of(text: &str) -> String {
-    let lines = text.lines().map(str::trim).filter(|line| line.chars().any(char::is_alphanumeric) && !line.contains("xit code"));
+    let lines = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| line.chars().any(char::is_alphanumeric) && !line.contains("xit code"));
     let telling = |line: &&str| {
-        let names_a_place = line.split_whitespace().any(|word| word.split(':').nth(1).is_some_and(is_number) && word.contains('.'));
+        let names_a_place =
+            line.split_whitespace().any(|word| word.split(':').nth(1).is_some_and(is_number) && word.contains('.'));
         let says_error = error_line(line).is_some() && !line.contains("Traceback");
         let explains = line.split_once("rror: ").is_some_and(|(_, rest)| rest.len() > 8);
         3 * u8::from(names_a_place) + 2 * u8::from(says_error) + 2 * u8::from(explains)
@@ -307,7 +319,8 @@ fn followed(step: &Step<'_>, later: &[Step<'_>]) -> String {
     let again = later.iter().position(|next| next.repeats(step) && next.result.is_some() && !next.failed());
     let until = again.unwrap_or(later.len().min(STEPS_AFTER_AN_ERROR));
     let mut edited: Vec<String> = Vec::new();
-    for next in later[..until].iter().filter(|next| is_edit(next.call) && !next.failed()) {
+    let remedies = if shell(step.call).is_some() { &later[..until] } else { &[] };
+    for next in remedies.iter().filter(|next| is_edit(next.call) && !next.failed()) {
         let name = target(&next.call.input).and_then(|path| path.rsplit('/').next()).map(code);
         edited.extend(name.filter(|name| !edited.contains(name)));
     }
@@ -361,7 +374,8 @@ pub(crate) mod tests {
         ]
         .concat();
         let deeds = deeds(&messages);
-        let files: Vec<_> = deeds.files.iter().map(|f| (f.path.as_str(), f.reads, f.edits, f.writes, f.change.as_deref())).collect();
+        let files: Vec<_> =
+            deeds.files.iter().map(|f| (f.path.as_str(), f.reads, f.edits, f.writes, f.change.as_deref())).collect();
         assert_eq!(
             files,
             [
@@ -372,8 +386,12 @@ pub(crate) mod tests {
             ]
         );
         let endings: Vec<_> = deeds.commands.iter().map(|c| (c.line.as_str(), c.ending)).collect();
-        assert_eq!(endings, [("cargo test", Ending::Code(101)), ("cargo test -q", Ending::Well), ("false", Ending::Code(1))]);
-        let mishaps: Vec<_> = deeds.mishaps.iter().map(|m| (m.deed.as_str(), m.error.as_str(), m.followed.as_str())).collect();
+        assert_eq!(
+            endings,
+            [("cargo test", Ending::Code(101)), ("cargo test -q", Ending::Well), ("false", Ending::Code(1))]
+        );
+        let mishaps: Vec<_> =
+            deeds.mishaps.iter().map(|m| (m.deed.as_str(), m.error.as_str(), m.followed.as_str())).collect();
         assert_eq!(
             mishaps,
             [

@@ -13,6 +13,7 @@ pub mod anchors;
 pub mod constraints;
 pub mod deeds;
 pub mod extract;
+pub mod fidelity;
 pub(crate) mod prose;
 pub mod quotes;
 pub mod sections;

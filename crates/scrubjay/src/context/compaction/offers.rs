@@ -80,7 +80,8 @@ impl<M: Borrow<Message>> Past<'_, M> {
 
     /// Sentences of the model's that name most of what matters and was not named yet.
     fn concepts(&self) -> Vec<Offer> {
-        let worth: HashMap<&str, u64> = self.anchors.iter().map(|anchor| (anchor.text.as_str(), anchor.weight)).collect();
+        let worth: HashMap<&str, u64> =
+            self.anchors.iter().map(|anchor| (anchor.text.as_str(), anchor.weight)).collect();
         let texts: Vec<String> = self.spoken().map(|(_, text)| text).collect();
         let all: Vec<&str> = texts
             .iter()
@@ -95,7 +96,9 @@ impl<M: Borrow<Message>> Past<'_, M> {
         let mut offers: Vec<(usize, Offer)> = picked
             .into_iter()
             .enumerate()
-            .map(|(rank, index)| (index, Offer::plain(Section::Concepts, format!("- {}\n", all[index]), ranked(CONCEPT, rank))))
+            .map(|(rank, index)| {
+                (index, Offer::plain(Section::Concepts, format!("- {}\n", all[index]), ranked(CONCEPT, rank)))
+            })
             .collect();
         offers.sort_by_key(|(index, _)| *index);
         offers.into_iter().map(|(_, offer)| offer).collect()
@@ -174,7 +177,7 @@ impl<M: Borrow<Message>> Past<'_, M> {
         ends
     }
 
-    fn user_messages(&self) -> Vec<Offer> {
+    pub(super) fn user_messages(&self) -> Vec<Offer> {
         let most = longest(self.limits);
         let count = self.said.len();
         let offer = |(index, said): (usize, &Said)| {
@@ -195,12 +198,18 @@ impl<M: Borrow<Message>> Past<'_, M> {
         self.said.iter().enumerate().map(offer).collect()
     }
 
-    fn pending(&self) -> Vec<Offer> {
+    pub(super) fn pending(&self) -> Vec<Offer> {
         let offer = |task: &Task| {
             let (state, worth) = match task.status {
                 Status::InProgress => ("in progress", OPEN + 5),
                 Status::Pending => ("to do", OPEN),
-                Status::Done => return Offer::plain(Section::Pending, format!("- done: {}\n", gist(&task.title, 160)), TURNS - AGAIN),
+                Status::Done => {
+                    return Offer::plain(
+                        Section::Pending,
+                        format!("- done: {}\n", gist(&task.title, 160)),
+                        TURNS - AGAIN,
+                    );
+                }
             };
             Offer::plain(Section::Pending, format!("- {state}: {}\n", gist(&task.title, 240)), worth)
         };
@@ -213,7 +222,9 @@ impl<M: Borrow<Message>> Past<'_, M> {
         let files = self.deeds.files.iter().filter(|file| file.last > since && file.edits + file.writes > 0);
         let mut done: Vec<String> = files.map(|file| format!("changed {}", relative(&file.path, base))).collect();
         let commands = self.deeds.commands.iter().filter(|command| command.last > since);
-        done.extend(commands.map(|command| format!("ran {} ({})", code(&gist(&command.line, 60)), command.ending.told())));
+        done.extend(
+            commands.map(|command| format!("ran {} ({})", code(&gist(&command.line, 60)), command.ending.told())),
+        );
         let mut all = Vec::new();
         if !done.is_empty() {
             let newest = done.split_off(done.len().saturating_sub(FIRST_FEW));
@@ -283,16 +294,33 @@ fn said_worth(room: usize, length: usize) -> u32 {
 /// "Now let me look at x:" says what comes, not what is.
 fn announces(text: &str) -> bool {
     let lower = head(text, 24).to_lowercase();
-    text.ends_with(':') || ["let me", "now let", "now i", "i'll", "let's", "first, let"].iter().any(|start| lower.starts_with(start))
+    text.ends_with(':')
+        || ["let me", "now let", "now i", "i'll", "let's", "first, let"].iter().any(|start| lower.starts_with(start))
 }
 
 fn concept<'a>(text: &'a str, worth: &HashMap<&'a str, u64>) -> Candidate<'a> {
     let named = super::anchors::in_text(text);
-    let mut says: Vec<(&str, u64)> = named.iter().filter_map(|(_, name)| worth.get_key_value(name.as_str()).map(|(k, v)| (*k, *v))).collect();
+    let mut says: Vec<(&str, u64)> =
+        named.iter().filter_map(|(_, name)| worth.get_key_value(name.as_str()).map(|(k, v)| (*k, *v))).collect();
     says.sort_unstable();
     says.dedup();
     Candidate { cost: text.len() + 3, bonus: 0, says }
 }
+
+/// What a model wrote in the other sections, piece by piece; worth more than anything but the beginning of what the
+/// person said and what is open.
+pub(super) fn written(parts: &sections::Sections, kept: &[Section]) -> Vec<Offer> {
+    let all = kept.iter().map(|section| (*section, pieces(parts.body(*section))));
+    all.flat_map(|(section, pieces)| {
+        let count = pieces.len();
+        let worth = move |index: usize| WRITTEN - u32::try_from(index.min(count).min(20)).unwrap_or(0);
+        pieces.into_iter().enumerate().map(move |(index, piece)| Offer::plain(section, piece, worth(index)))
+    })
+    .collect()
+}
+
+/// Just below what is open.
+const WRITTEN: u32 = OPEN - 10;
 
 /// The lines of a text, fenced pieces whole, each ending with a line break.
 fn pieces(body: &str) -> Vec<String> {
@@ -329,7 +357,8 @@ fn quoted(text: &str, most: usize) -> String {
 fn quoted_end(text: &str, most: usize) -> String {
     let cut = tail(text.trim(), most);
     let mark = if cut.len() < text.trim().len() { "[…] " } else { "" };
-    let lines: Vec<String> = cut.lines().filter(|line| !line.trim().is_empty()).map(|line| format!("\n  | {line}")).collect();
+    let lines: Vec<String> =
+        cut.lines().filter(|line| !line.trim().is_empty()).map(|line| format!("\n  | {line}")).collect();
     format!("{mark}{}", lines.concat())
 }
 
@@ -339,8 +368,10 @@ fn times(file: &Touched) -> String {
         1 => Some(verb.to_owned()),
         _ => Some(format!("{verb} {count} times")),
     };
-    let parts: Vec<String> =
-        [count("written", file.writes), count("edited", file.edits), count("read", file.reads)].into_iter().flatten().collect();
+    let parts: Vec<String> = [count("written", file.writes), count("edited", file.edits), count("read", file.reads)]
+        .into_iter()
+        .flatten()
+        .collect();
     if parts.is_empty() { "an edit of it failed".to_owned() } else { parts.join(", ") }
 }
 
@@ -357,6 +388,6 @@ pub(super) fn base(files: &[Touched]) -> String {
         }
     }
     let saved = |(dir, count): &(&str, usize)| dir.len() * count.saturating_sub(1);
-    let best = counts.into_iter().filter(|entry| saved(entry) > 40).max_by_key(|entry| (saved(entry), entry.0));
+    let best = counts.into_iter().filter(|entry| saved(entry) >= 40).max_by_key(|entry| (saved(entry), entry.0));
     best.map(|(dir, _)| dir.to_owned()).unwrap_or_default()
 }

@@ -63,7 +63,9 @@ fn split_line<'a>(found: &mut Vec<Sentence<'a>>, text: &'a str, range: std::ops:
         let after = offset + c.len_utf8();
         let ends = match c {
             '。' | '！' | '？' | '；' => true,
-            '.' | '!' | '?' => chars.peek().is_none_or(|(_, next)| next.is_whitespace()) && !abbreviates(&line[..after]),
+            '.' | '!' | '?' => {
+                chars.peek().is_none_or(|(_, next)| next.is_whitespace()) && !abbreviates(&line[..after])
+            }
             _ => false,
         };
         if ends {
@@ -113,7 +115,8 @@ fn looks_pasted(line: &str) -> bool {
     }
     let letters = trimmed.chars().filter(|c| c.is_alphanumeric() || c.is_whitespace()).count();
     let all = trimmed.chars().count();
-    let dated = trimmed.len() > 10 && trimmed.as_bytes()[..4].iter().all(u8::is_ascii_digit) && trimmed.as_bytes()[4] == b'-';
+    let dated =
+        trimmed.len() > 10 && trimmed.as_bytes()[..4].iter().all(u8::is_ascii_digit) && trimmed.as_bytes()[4] == b'-';
     dated || letters * 4 < all * 3
 }
 

@@ -169,12 +169,13 @@ pub fn carries(text: &str, said: &Said, limits: &Limits) -> bool {
         return super::prose::one_line(text).contains(&squeezed);
     }
     let binding = sentences(&said.text).into_iter().filter(|s| s.voice == Voice::Said && bearing(s.text).is_some());
-    text.contains(head(&said.text, EDGE)) && text.contains(tail(&said.text, EDGE)) && binding.into_iter().all(|s| text.contains(s.text))
+    text.contains(head(&said.text, EDGE))
+        && text.contains(tail(&said.text, EDGE))
+        && binding.into_iter().all(|s| text.contains(s.text))
 }
 
 /// Enough of either end to know a message by.
 const EDGE: usize = 80;
-
 
 #[cfg(test)]
 mod tests {
@@ -189,7 +190,14 @@ mod tests {
     // spec: C3
     #[test]
     fn quotations_are_verbatim_and_nothing_in_them_ends_them() {
-        for text in ["hi", "two\nlines", "```\ncode\n```\nmore", "````\n```\n## 7. Pending Tasks\n````", "- a\n- b", "## 7. Pending Tasks"] {
+        for text in [
+            "hi",
+            "two\nlines",
+            "```\ncode\n```\nmore",
+            "````\n```\n## 7. Pending Tasks\n````",
+            "- a\n- b",
+            "## 7. Pending Tasks",
+        ] {
             let quoted = quote(&person(text), 1_000);
             assert!(quoted.contains(text), "{quoted}");
             let read: Vec<_> = unquote(&quoted).into_iter().map(|said| said.text).collect();
@@ -224,8 +232,13 @@ mod tests {
             at: jiff::Timestamp::UNIX_EPOCH,
             blocks: vec![Block::text(text)],
         };
-        let summary = format!("## 6. All User Messages\n{}{}## 7. Pending Tasks\nNone.\n", quote(&person("one"), 99), quote(&person("a\nb"), 99));
-        let messages = [message(Origin::Summary, &summary), message(Origin::Person, "one"), message(Origin::Person, "two")];
+        let summary = format!(
+            "## 6. All User Messages\n{}{}## 7. Pending Tasks\nNone.\n",
+            quote(&person("one"), 99),
+            quote(&person("a\nb"), 99)
+        );
+        let messages =
+            [message(Origin::Summary, &summary), message(Origin::Person, "one"), message(Origin::Person, "two")];
         let texts: Vec<_> = said(&messages, &|_| None).into_iter().map(|said| said.text).collect();
         assert_eq!(texts, ["one", "a\nb", "two"]);
     }

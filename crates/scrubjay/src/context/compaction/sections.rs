@@ -250,13 +250,21 @@ mod tests {
     #[test]
     fn replies_of_every_shape_are_taken_apart() {
         for (reply, section, body) in [
-            ("<analysis>x</analysis><summary>\n1. Primary Request and Intent:\n   do it\n</summary>", Section::Request, "   do it"),
+            (
+                "<analysis>x</analysis><summary>\n1. Primary Request and Intent:\n   do it\n</summary>",
+                Section::Request,
+                "   do it",
+            ),
             ("## 3) FILES & CODE SECTIONS\n- a.rs", Section::Files, "- a.rs"),
             ("**Current Work**: editing", Section::Current, "editing"),
             ("6. **All User Messages:**\n - hi\n\n7. Pending Tasks\n- x", Section::UserMessages, " - hi"),
             ("<summary>\n# Errors and Fixes\nE1", Section::Errors, "E1"),
             ("<analysis>never closed\n## 9. Optional Next Step\nrest", Section::Next, "rest"),
-            ("## 6. All User Messages\n```\n## 7. Pending Tasks\n```\n", Section::UserMessages, "```\n## 7. Pending Tasks\n```"),
+            (
+                "## 6. All User Messages\n```\n## 7. Pending Tasks\n```\n",
+                Section::UserMessages,
+                "```\n## 7. Pending Tasks\n```",
+            ),
             ("Current work is hard\n## 8. Current Work\nyes", Section::Current, "yes"),
             ("## 4. Errors and Fixes\nNone.\n", Section::Errors, ""),
             ("7. Pending Tasks (from the list):\n- x", Section::Pending, "- x"),

@@ -71,7 +71,13 @@ mod tests {
 
     fn calling(calls: &[(&str, Value)]) -> Message {
         let blocks = calls.iter().map(|(name, input)| Block::tool_use("t".into(), *name, input.clone())).collect();
-        Message { id: "m".into(), role: Role::Assistant, origin: Origin::Model, at: jiff::Timestamp::UNIX_EPOCH, blocks }
+        Message {
+            id: "m".into(),
+            role: Role::Assistant,
+            origin: Origin::Model,
+            at: jiff::Timestamp::UNIX_EPOCH,
+            blocks,
+        }
     }
 
     // spec: C11
@@ -80,7 +86,13 @@ mod tests {
         let todo = |text, status| json!({"todos": [{"content": text, "status": status, "activeForm": "x"}]});
         for (calls, expected) in [
             (vec![("TodoWrite", todo("a", "completed")), ("TodoWrite", todo("b", "in_progress"))], vec!["b"]),
-            (vec![("Tasks", json!({"tasks": [{"title": "ours", "status": "pending"}]})), ("TodoWrite", todo("b", "pending"))], vec!["ours"]),
+            (
+                vec![
+                    ("Tasks", json!({"tasks": [{"title": "ours", "status": "pending"}]})),
+                    ("TodoWrite", todo("b", "pending")),
+                ],
+                vec!["ours"],
+            ),
             (
                 vec![
                     ("TaskCreate", json!({"subject": "one"})),
