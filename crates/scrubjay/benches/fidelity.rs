@@ -37,7 +37,10 @@ fn main() -> Result<(), Failure> {
             }
         }
         if let Some(point) = half(&records) {
-            halves.measure(&point)?;
+            let ours = halves.measure(&point)?;
+            if show {
+                println!("=== half of {} ({} bytes)\n{ours}", path.display(), point.room());
+            }
         }
     }
     println!("At the real compaction points, in as many characters as the product's own summary took:\n");
