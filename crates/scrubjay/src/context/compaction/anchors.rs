@@ -167,10 +167,11 @@ fn weight(anchor: &Anchor, messages: usize) -> u64 {
     let said = 80 * by.person.min(3) + 50 * by.edits.min(2) + 8 * log(by.edits);
     let recurs = 10 * log(by.model) + 8 * log(by.calls) + 6 * log(by.tools);
     let recency = 40 * (anchor.last as u64 + 1) / (messages as u64).max(1);
+    // A name in code is found again by reading the code; an id, a branch or a flag is not.
     let sort = match anchor.sort {
-        Sort::Error | Sort::Url | Sort::Reference => 10,
-        Sort::Path | Sort::Name => 6,
-        Sort::Flag | Sort::Version => 3,
+        Sort::Url | Sort::Reference | Sort::Path => 15,
+        Sort::Flag | Sort::Version | Sort::Error => 10,
+        Sort::Name => 6,
         Sort::Number => 0,
     };
     said + recurs + sort + if by.all() > 1 { recency } else { recency / 4 }
@@ -217,6 +218,9 @@ fn in_chunk(chunk: &str, found: &mut Vec<(Sort, String)>) {
     let breaks = |c: char| "\"'`()[]{}<>,;|=*!?&\\…，。；：、（）「」".contains(c);
     for token in chunk.split(breaks).filter(|token| token.len() > 1) {
         let token = token.trim_end_matches(['.', ':', '-']).trim_start_matches(':');
+        if token.starts_with('/') && chunk.contains(&format!("<{token}>")) {
+            continue;
+        }
         match classify(token) {
             Some((sort, text)) => found.push((sort, text.to_owned())),
             None => parts(token, found),
@@ -391,6 +395,7 @@ mod tests {
 
     #[test]
     fn plain_words_are_not_anchors() {
+        assert_eq!(in_text("</system-reminder>"), []);
         assert_eq!(
             in_text("Well, this is plain - and so on... 12 of 30 (e.g. here) and/or I"),
             [(Sort::Path, "and/or".to_owned())]

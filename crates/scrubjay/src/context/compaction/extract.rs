@@ -1,10 +1,10 @@
 //! A summary without a model: the nine sections, taken from the transcript alone and fitted into the room there is.
 
 use super::allocation::{Offer, choose};
-use super::anchors::{self, Anchor};
+use super::anchors::{self, Anchor, Sort};
 use super::constraints::{self, Constraint, pinned_block};
 use super::deeds::{self, label};
-use super::offers::{Past, base, relative};
+use super::offers::{Past, base};
 use super::prose::code;
 use super::quotes::{self, Wholes};
 use super::sections::{ALL, Section, Sections};
@@ -107,7 +107,16 @@ pub(super) struct Seen<'a> {
 
 impl Seen<'_> {
     pub(super) fn names(&self, anchor: &Anchor) -> bool {
-        self.text.contains(&anchor.text) || self.text.contains(relative(&anchor.text, self.base))
+        self.text.contains(&anchor.text) || (anchor.sort == Sort::Path && self.names_path(&anchor.text))
+    }
+
+    /// A path may be spelt from another directory: from the root, or from one that the base lies in.
+    fn names_path(&self, path: &str) -> bool {
+        let ends = |start: &str| {
+            self.base.strip_suffix(start).is_some_and(|before| before.is_empty() || before.ends_with('/'))
+        };
+        path.match_indices('/')
+            .any(|(at, _)| ends(&path[..=at]) && at + 1 < path.len() && self.text.contains(&path[at + 1..]))
     }
 }
 
@@ -126,15 +135,16 @@ pub(super) fn anchor_lines<M: Borrow<Message>>(
         if left < SHORTEST_ANCHOR {
             break;
         }
-        let name = match anchor.by.all() {
-            1 => code(&anchor.text),
-            count => format!("{} {count} times", code(&anchor.text)),
-        };
+        let name = code(&anchor.text);
         let place = labels.get(anchor.last).map_or("", String::as_str);
         let known = lines.iter().position(|line| line.place == place);
         let cost = name.len() + known.map_or(place.len() + "-  named .\n".len(), |_| ", ".len());
         let full = known.is_some_and(|index| lines[index].count >= MOST_BY_PLACE);
-        if full || cost > left || lines.iter().any(|line| line.names.contains(&anchor.text)) {
+        if full
+            || cost > left
+            || place.contains(&anchor.text)
+            || lines.iter().any(|line| line.names.contains(&anchor.text))
+        {
             continue;
         }
         left -= cost;

@@ -375,7 +375,7 @@ fn times(file: &Touched) -> String {
     if parts.is_empty() { "an edit of it failed".to_owned() } else { parts.join(", ") }
 }
 
-pub(super) fn relative<'a>(path: &'a str, base: &str) -> &'a str {
+fn relative<'a>(path: &'a str, base: &str) -> &'a str {
     path.strip_prefix(base).filter(|rest| !rest.is_empty()).unwrap_or(path)
 }
 
