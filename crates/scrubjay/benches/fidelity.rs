@@ -37,7 +37,10 @@ fn main() -> Result<(), Failure> {
             }
         }
         if let Some(point) = half(&records) {
-            halves.measure(&point)?;
+            let ours = halves.measure(&point)?;
+            if show {
+                println!("=== half of {} ({} bytes)\n{ours}", path.display(), point.room());
+            }
         }
     }
     println!("At the real compaction points, in as many characters as the product's own summary took:\n");
@@ -356,7 +359,8 @@ fn share(wanted: &BTreeSet<String>, kept: &str) -> Option<f64> {
 /// The simple note to compare with: files by count, every message clipped, the end of what the model said.
 fn simple_note(records: &[Value], room: usize) -> String {
     let said: Vec<String> = records.iter().filter_map(human).collect();
-    let (mut read, mut edited): (Vec<(&str, usize)>, Vec<(&str, usize)>) = Default::default();
+    let mut read: Vec<(&str, usize)> = Vec::new();
+    let mut edited: Vec<(&str, usize)> = Vec::new();
     for (tool, path) in records.iter().flat_map(files) {
         let counts = if tool == "Read" { &mut read } else { &mut edited };
         match counts.iter_mut().find(|(known, _)| *known == path) {

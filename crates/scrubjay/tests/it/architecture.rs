@@ -61,7 +61,10 @@ const FORBIDDEN: &[(&str, &str)] = &[
 
 /// Numbers that are facts and not settings.
 const NUMBERS: &[(&str, &str)] = &[
-    ("context/compaction/offers.rs", "steps of worth, compared only with each other"),
+    (
+        "context/compaction/offers.rs",
+        "worths are compared with each other alone; sizes are steps on the way to a limit",
+    ),
     ("hooks/process.rs", "a buffer's size changes nothing a person sees"),
     ("paths/project.rs", "a `.git` file holds one path; anything larger is not one"),
     ("settings/registry.rs", "the bounds of a setting stand in its row"),

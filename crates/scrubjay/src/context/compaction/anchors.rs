@@ -48,6 +48,13 @@ pub struct Anchor {
     pub weight: u64,
 }
 
+impl Anchor {
+    /// Whether it is more than a passing mention.
+    pub fn matters(&self) -> bool {
+        self.by.all() > 1 || self.by.person > 0 || self.by.edits > 0
+    }
+}
+
 /// Texts by speaker.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
@@ -157,13 +164,14 @@ fn gather(value: &Value, out: &mut String) {
 fn weight(anchor: &Anchor, messages: usize) -> u64 {
     let by = anchor.by;
     let log = |count: u64| u64::from((count + 1).ilog2());
-    let said = 60 * by.person.min(3) + 50 * by.edits.min(2) + 8 * log(by.edits);
+    let said = 80 * by.person.min(3) + 50 * by.edits.min(2) + 8 * log(by.edits);
     let recurs = 10 * log(by.model) + 8 * log(by.calls) + 6 * log(by.tools);
     let recency = 40 * (anchor.last as u64 + 1) / (messages as u64).max(1);
+    // A name in code is found again by reading the code; an id, a branch or a flag is not.
     let sort = match anchor.sort {
-        Sort::Error | Sort::Url | Sort::Reference => 10,
-        Sort::Path | Sort::Name => 6,
-        Sort::Flag | Sort::Version => 3,
+        Sort::Url | Sort::Reference | Sort::Path => 15,
+        Sort::Flag | Sort::Version | Sort::Error => 10,
+        Sort::Name => 6,
         Sort::Number => 0,
     };
     said + recurs + sort + if by.all() > 1 { recency } else { recency / 4 }
@@ -210,6 +218,9 @@ fn in_chunk(chunk: &str, found: &mut Vec<(Sort, String)>) {
     let breaks = |c: char| "\"'`()[]{}<>,;|=*!?&\\…，。；：、（）「」".contains(c);
     for token in chunk.split(breaks).filter(|token| token.len() > 1) {
         let token = token.trim_end_matches(['.', ':', '-']).trim_start_matches(':');
+        if token.starts_with('/') && chunk.contains(&format!("<{token}>")) {
+            continue;
+        }
         match classify(token) {
             Some((sort, text)) => found.push((sort, text.to_owned())),
             None => parts(token, found),
@@ -263,12 +274,16 @@ fn without_line_number(token: &str) -> &str {
     token
 }
 
+const ENDINGS: [&str; 2] = [
+    "rs go py js ts tsx jsx md sh json jsonl yaml yml toml c h cpp hpp java kt rb php cs swift sql html css lock txt cfg",
+    "ini env proto ipynb xml csv log mod sum vue svelte lua ex zig snap tf gradle bat ps1 scala dart r jl",
+];
+
+fn is_file_ending(text: &str) -> bool {
+    ENDINGS.iter().flat_map(|line| line.split(' ')).any(|ending| ending == text)
+}
+
 fn is_path(token: &str) -> bool {
-    const ENDINGS: &[&str] = &[
-        "rs", "go", "py", "js", "ts", "tsx", "jsx", "md", "sh", "json", "jsonl", "yaml", "yml", "toml", "c", "h",
-        "cpp", "hpp", "java", "kt", "rb", "php", "cs", "swift", "sql", "html", "css", "lock", "txt", "cfg", "ini",
-        "env", "proto", "ipynb", "xml", "csv", "log", "mod", "sum", "vue", "svelte", "lua", "ex", "zig", "snap",
-    ];
     let allowed = token.chars().all(|c| c.is_alphanumeric() || "/._-~@+$".contains(c));
     let letters = token.chars().filter(|c| c.is_alphabetic()).count();
     if !allowed || letters < 2 {
@@ -277,7 +292,7 @@ fn is_path(token: &str) -> bool {
     let components = token.split('/').filter(|part| part.chars().any(char::is_alphanumeric)).count();
     let rooted = token.starts_with(['/', '~', '.']) && components >= 1 && token.contains('/');
     let file = token.rsplit('/').next().and_then(|name| name.rsplit_once('.'));
-    rooted || components >= 2 || file.is_some_and(|(stem, ending)| !stem.is_empty() && ENDINGS.contains(&ending))
+    rooted || components >= 2 || file.is_some_and(|(stem, ending)| !stem.is_empty() && is_file_ending(ending))
 }
 
 fn is_commit(token: &str) -> bool {
@@ -380,6 +395,7 @@ mod tests {
 
     #[test]
     fn plain_words_are_not_anchors() {
+        assert_eq!(in_text("</system-reminder>"), []);
         assert_eq!(
             in_text("Well, this is plain - and so on... 12 of 30 (e.g. here) and/or I"),
             [(Sort::Path, "and/or".to_owned())]

@@ -2,8 +2,8 @@
 //! (a preview) or appended.
 
 use super::extract::{self, TooSmall};
-use super::sections::{self, Section};
-use super::{constraints, quotes, restore, rounds};
+use super::fidelity::Report;
+use super::{fidelity, restore, rounds, sections};
 use crate::desk::Desk;
 use crate::limits::Limits;
 use crate::message::{Block, Kind, Message, MessageId, Origin, Role, SessionId, ToolResult};
@@ -46,6 +46,8 @@ pub struct Planned {
     pub after: u64,
     /// The model calls it took.
     pub calls: Vec<Call>,
+    /// What of the replaced messages survives in the summary, and what does not.
+    pub report: Report,
 }
 
 /// Why there is no compaction. The conversation is as it was.
@@ -104,6 +106,7 @@ pub async fn plan(
         let room = room(&desk.limits);
         (Author::Extract, extract::summarise(replaced, room, &|_| None, &desk.limits)?.text, Vec::new())
     };
+    let report = fidelity::check(replaced, &text, &desk.limits);
     let kept = stretch.end < view.history.len();
     let compaction = Compaction {
         trigger: wish.trigger,
@@ -116,14 +119,10 @@ pub async fn plan(
         without_thinking: kept && desk.model.can(Ability::BoundThinking),
     };
     let after = view.compacted(&compaction, &desk.limits).count.total();
-    if !is_clearly_smaller(compaction.before, after, &desk.limits) {
+    if !fidelity::is_worth_it(compaction.before, after, &desk.limits) {
         return Err(NotCompacted::NotSmaller { before: compaction.before, after });
     }
-    Ok(Planned { compaction, after, calls })
-}
-
-fn is_clearly_smaller(before: u64, after: u64, limits: &Limits) -> bool {
-    u128::from(after) * 100 <= u128::from(before) * u128::from(limits.compaction_worth_percent)
+    Ok(Planned { compaction, after, calls, report })
 }
 
 /// Which messages are replaced: whole rounds only.
@@ -204,18 +203,12 @@ impl Asked<'_> {
     /// every word of the person.
     fn checked(&self, reply: &Reply) -> Result<String, NotCompacted> {
         let said = reply.blocks.iter().filter_map(Block::as_text).collect::<Vec<_>>().join("\n");
-        let mut parts = sections::parse(&said);
+        let parts = sections::parse(&said);
         if parts.is_empty() {
             return Err(NotCompacted::Empty);
         }
         let (limits, replaced) = (&self.desk.limits, &self.view.history[self.stretch.clone()]);
-        let pinned = constraints::pinned(replaced, limits);
-        parts.preamble = if pinned.is_empty() { String::new() } else { constraints::pinned_block(&pinned) };
-        let longest = quotes::longest(limits);
-        let words: Vec<String> =
-            quotes::said(replaced, &|_| None).iter().map(|said| quotes::quote(said, longest)).collect();
-        parts.set(Section::UserMessages, &words.concat());
-        Ok(parts.render())
+        Ok(fidelity::complete(&parts, replaced, room(limits), &|_| None, limits)?.text)
     }
 
     fn directive(&self) -> Arc<Message> {

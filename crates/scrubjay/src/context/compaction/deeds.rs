@@ -319,7 +319,8 @@ fn followed(step: &Step<'_>, later: &[Step<'_>]) -> String {
     let again = later.iter().position(|next| next.repeats(step) && next.result.is_some() && !next.failed());
     let until = again.unwrap_or(later.len().min(STEPS_AFTER_AN_ERROR));
     let mut edited: Vec<String> = Vec::new();
-    for next in later[..until].iter().filter(|next| is_edit(next.call) && !next.failed()) {
+    let remedies = if shell(step.call).is_some() { &later[..until] } else { &[] };
+    for next in remedies.iter().filter(|next| is_edit(next.call) && !next.failed()) {
         let name = target(&next.call.input).and_then(|path| path.rsplit('/').next()).map(code);
         edited.extend(name.filter(|name| !edited.contains(name)));
     }

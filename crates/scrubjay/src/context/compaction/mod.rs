@@ -14,6 +14,7 @@ pub mod boundary;
 pub mod constraints;
 pub mod deeds;
 pub mod extract;
+pub mod fidelity;
 pub(crate) mod prose;
 pub mod quotes;
 pub mod restore;

@@ -177,7 +177,7 @@ impl<M: Borrow<Message>> Past<'_, M> {
         ends
     }
 
-    fn user_messages(&self) -> Vec<Offer> {
+    pub(super) fn user_messages(&self) -> Vec<Offer> {
         let most = longest(self.limits);
         let count = self.said.len();
         let offer = |(index, said): (usize, &Said)| {
@@ -198,7 +198,7 @@ impl<M: Borrow<Message>> Past<'_, M> {
         self.said.iter().enumerate().map(offer).collect()
     }
 
-    fn pending(&self) -> Vec<Offer> {
+    pub(super) fn pending(&self) -> Vec<Offer> {
         let offer = |task: &Task| {
             let (state, worth) = match task.status {
                 Status::InProgress => ("in progress", OPEN + 5),
@@ -307,6 +307,21 @@ fn concept<'a>(text: &'a str, worth: &HashMap<&'a str, u64>) -> Candidate<'a> {
     Candidate { cost: text.len() + 3, bonus: 0, says }
 }
 
+/// What a model wrote in the other sections, piece by piece; worth more than anything but the beginning of what the
+/// person said and what is open.
+pub(super) fn written(parts: &sections::Sections, kept: &[Section]) -> Vec<Offer> {
+    let all = kept.iter().map(|section| (*section, pieces(parts.body(*section))));
+    all.flat_map(|(section, pieces)| {
+        let count = pieces.len();
+        let worth = move |index: usize| WRITTEN - u32::try_from(index.min(count).min(20)).unwrap_or(0);
+        pieces.into_iter().enumerate().map(move |(index, piece)| Offer::plain(section, piece, worth(index)))
+    })
+    .collect()
+}
+
+/// Just below what is open.
+const WRITTEN: u32 = OPEN - 10;
+
 /// The lines of a text, fenced pieces whole, each ending with a line break.
 fn pieces(body: &str) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
@@ -360,7 +375,7 @@ fn times(file: &Touched) -> String {
     if parts.is_empty() { "an edit of it failed".to_owned() } else { parts.join(", ") }
 }
 
-pub(super) fn relative<'a>(path: &'a str, base: &str) -> &'a str {
+fn relative<'a>(path: &'a str, base: &str) -> &'a str {
     path.strip_prefix(base).filter(|rest| !rest.is_empty()).unwrap_or(path)
 }
 
@@ -373,6 +388,6 @@ pub(super) fn base(files: &[Touched]) -> String {
         }
     }
     let saved = |(dir, count): &(&str, usize)| dir.len() * count.saturating_sub(1);
-    let best = counts.into_iter().filter(|entry| saved(entry) > 40).max_by_key(|entry| (saved(entry), entry.0));
+    let best = counts.into_iter().filter(|entry| saved(entry) >= 40).max_by_key(|entry| (saved(entry), entry.0));
     best.map(|(dir, _)| dir.to_owned()).unwrap_or_default()
 }

@@ -109,7 +109,8 @@ pub(crate) fn without_list_mark(line: &str) -> &str {
 /// Logs, tables, quotations and code have more marks than prose, or begin in a telling way.
 fn looks_pasted(line: &str) -> bool {
     let trimmed = line.trim();
-    let begins = ["> ", ">>", "|", "{", "[{", "$ ", "<", "//", "#!", "at ", "+++", "---", "@@", "⎿", "│", "╰", "├"];
+    let begins =
+        ["> ", ">>", "|", "{", "[{", "$ ", "<", "//", "# ", "##", "at ", "+++", "---", "@@", "⎿", "│", "╰", "├"];
     if begins.iter().any(|mark| trimmed.starts_with(mark)) || trimmed == ">" || line.starts_with('\t') {
         return true;
     }

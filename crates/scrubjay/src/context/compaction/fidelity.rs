@@ -1,0 +1,232 @@
+//! Fidelity, checked by code: what must survive a compaction against what did, and what is put back.
+
+use super::anchors::{self, Anchor};
+use super::constraints::{self, without_pinned};
+use super::deeds::Deeds;
+use super::extract::{Seen, Summary, TooSmall, anchor_lines, anchor_room, base_of, buy, preamble};
+use super::offers::{Past, written};
+use super::prose::one_line;
+use super::quotes::{self, Said, Wholes};
+use super::sections::{ALL, Section, Sections};
+use super::todo;
+use crate::limits::Limits;
+use crate::message::Message;
+use serde::{Deserialize, Serialize};
+use std::borrow::Borrow;
+
+/// What survived a compaction and what did not.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// What the new text still says, the most important first.
+    pub kept: Vec<Finding>,
+    /// What it no longer says, the most important first.
+    pub dropped: Vec<Finding>,
+    /// The share of weight that was kept, from 0 to 1.
+    pub score: f64,
+}
+
+/// One thing that should survive.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// What it is.
+    pub what: What,
+    /// Its words.
+    pub text: String,
+    /// How much it matters.
+    pub weight: u64,
+}
+
+/// What a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum What {
+    /// A standing constraint.
+    Constraint,
+    /// Something the person said.
+    UserMessage,
+    /// A task that is not done.
+    Task,
+    /// A string one cannot reconstruct.
+    Anchor,
+}
+
+const CONSTRAINT_WEIGHT: u64 = 500;
+const MESSAGE_WEIGHT: u64 = 400;
+const TASK_WEIGHT: u64 = 300;
+
+/// Compare messages with the text that replaces them.
+pub fn check<M: Borrow<Message>>(messages: &[M], text: &str, limits: &Limits) -> Report {
+    let squeezed = one_line(text);
+    let seen = Seen { text, base: base_of(text) };
+    let mut all: Vec<(Finding, bool)> = Vec::new();
+    for constraint in constraints::pinned(messages, limits) {
+        let kept = squeezed.contains(&constraint.text);
+        all.push((Finding { what: What::Constraint, text: constraint.text, weight: CONSTRAINT_WEIGHT }, kept));
+    }
+    for said in quotes::said(messages, &|_| None) {
+        let kept = quotes::carries(text, &said, limits);
+        all.push((Finding { what: What::UserMessage, text: said.text, weight: MESSAGE_WEIGHT }, kept));
+    }
+    for task in todo::open(messages) {
+        let kept = squeezed.contains(&one_line(&task.title));
+        all.push((Finding { what: What::Task, text: task.title, weight: TASK_WEIGHT }, kept));
+    }
+    for anchor in most_important(messages, limits) {
+        let kept = seen.names(&anchor);
+        all.push((Finding { what: What::Anchor, text: anchor.text, weight: anchor.weight }, kept));
+    }
+    report(all)
+}
+
+fn most_important<M: Borrow<Message>>(messages: &[M], limits: &Limits) -> Vec<Anchor> {
+    let mut anchors = anchors::anchors(messages, limits);
+    anchors.retain(Anchor::matters);
+    anchors.truncate(usize::try_from(limits.anchors_checked).unwrap_or(usize::MAX));
+    anchors
+}
+
+fn report(mut all: Vec<(Finding, bool)>) -> Report {
+    all.sort_by_key(|(finding, _)| std::cmp::Reverse(finding.weight));
+    let total: u64 = all.iter().map(|(finding, _)| finding.weight).sum();
+    let (kept, dropped): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, kept)| *kept);
+    let only = |findings: Vec<(Finding, bool)>| findings.into_iter().map(|(finding, _)| finding).collect::<Vec<_>>();
+    let (kept, dropped) = (only(kept), only(dropped));
+    let saved: u64 = kept.iter().map(|finding| finding.weight).sum();
+    let score = if total == 0 { 1.0 } else { saved as f64 / total as f64 };
+    Report { kept, dropped, score }
+}
+
+/// Complete what a model wrote, in at most `room` bytes: the pinned constraints before it, the person's messages verbatim in
+/// their section, open tasks it forgot, and a short list of anchors under it. Where it does not fit, the parts that are
+/// worth least give way.
+pub fn complete<M: Borrow<Message>>(
+    reply: &Sections,
+    messages: &[M],
+    room: usize,
+    wholes: Wholes<'_>,
+    limits: &Limits,
+) -> Result<Summary, TooSmall> {
+    let pinned = constraints::pinned(messages, limits);
+    let mut parts = Sections::after(preamble(&pinned));
+    let needed = parts.render().len();
+    let Some(free) = room.checked_sub(needed) else { return Err(TooSmall { needed, room }) };
+
+    let mut model = reply.clone();
+    let stray = without_pinned(&model.preamble);
+    let request = [stray.trim(), model.body(Section::Request)].join("\n");
+    model.set(Section::Request, &request);
+    let (said, anchors) = (quotes::said(messages, wholes), most_important(messages, limits));
+    let told = one_line(model.body(Section::Pending));
+    let forgotten: Vec<_> =
+        todo::open(messages).into_iter().filter(|task| !told.contains(&one_line(&task.title))).collect();
+    let past = Past { messages, said: &said, deeds: &Deeds::default(), tasks: &forgotten, anchors: &anchors, limits };
+    let kept: Vec<Section> = ALL.into_iter().filter(|section| *section != Section::UserMessages).collect();
+    let offers = [written(&model, &kept), past.pending(), past.user_messages()].concat();
+    buy(&mut parts, &offers, free, limits);
+    let text = parts.render();
+    let seen = Seen { text: &text, base: base_of(&text) };
+    parts.anchors = anchor_lines(messages, &anchors, &seen, anchor_room(room - text.len(), limits));
+    Ok(Summary { text: parts.render(), pinned })
+}
+
+/// The person's messages that a text lacks.
+pub fn missing_messages<M: Borrow<Message>>(messages: &[M], text: &str, limits: &Limits) -> Vec<Said> {
+    quotes::said(messages, &|_| None).into_iter().filter(|said| !quotes::carries(text, said, limits)).collect()
+}
+
+/// Whether a compaction frees enough to be worth the broken cache (C11).
+pub fn is_worth_it(before_tokens: u64, after_tokens: u64, limits: &Limits) -> bool {
+    let (before, after) = (u128::from(before_tokens), u128::from(after_tokens));
+    after * 100 <= before * u128::from(limits.compaction_worth_percent) && after < before
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::deeds::tests::round;
+    use super::super::sections::parse;
+    use super::*;
+    use crate::message::{Block, Origin, Role};
+    use serde_json::json;
+
+    fn person(id: &str, text: &str) -> Message {
+        let at = jiff::Timestamp::UNIX_EPOCH;
+        Message { id: id.into(), role: Role::User, origin: Origin::Person, at, blocks: vec![Block::text(text)] }
+    }
+
+    fn story() -> Vec<Message> {
+        let tasks = json!({"tasks": [{"title": "write the parser", "status": "in_progress"}, {"title": "old", "status": "done"}]});
+        let mut all = vec![person("1", "Never push to main.\nFix parse_header in src/head.rs")];
+        all.extend(round(
+            "a",
+            "Edit",
+            json!({"file_path": "/p/src/head.rs", "old_string": "a", "new_string": "b"}),
+            "ok",
+        ));
+        all.extend(round("b", "Tasks", tasks, "ok"));
+        all.push(person("2", "and look at PR #343"));
+        all
+    }
+
+    // spec: C11
+    #[test]
+    fn the_report_ranks_what_was_dropped() {
+        let limits = Limits::default();
+        let nothing = check(&story(), "", &limits);
+        let first: Vec<_> = nothing.dropped.iter().take(4).map(|finding| finding.what).collect();
+        assert_eq!(first, [What::Constraint, What::UserMessage, What::UserMessage, What::Task]);
+        assert!(nothing.kept.is_empty() && nothing.score == 0.0);
+        let some = check(&story(), "Never push to main. PR #343, write the parser", &limits);
+        let dropped: Vec<_> = some.dropped.iter().map(|finding| finding.text.as_str()).collect();
+        assert!(
+            dropped.contains(&"and look at PR #343")
+                && !dropped.contains(&"#343")
+                && !dropped.contains(&"write the parser")
+        );
+        assert!(some.score > 0.0 && some.score < 1.0);
+        let read: Report = serde_json::from_str(&serde_json::to_string(&some).unwrap()).unwrap();
+        assert_eq!(read, some);
+        assert_eq!(check(&[] as &[Message], "", &limits).score, 1.0);
+    }
+
+    // spec: C3
+    // spec: C11
+    #[test]
+    fn what_a_model_left_out_is_put_back() {
+        let limits = Limits::default();
+        let reply = parse(
+            "<analysis>hm</analysis><summary>1. Primary Request and Intent:\nThe parser.\n6. All User Messages:\n- fix things\n8. Current Work: editing\n</summary>",
+        );
+        let summary = complete(&reply, &story(), 20_000, &|_| None, &limits).unwrap();
+        let report = check(&story(), &summary.text, &limits);
+        assert_eq!(report.dropped, [], "{}", summary.text);
+        assert!(missing_messages(&story(), &summary.text, &limits).is_empty());
+        assert!(!summary.text.contains("- fix things") && summary.text.contains("The parser."));
+        assert!(summary.text.contains("- in progress: write the parser"));
+        let again = complete(&parse(&summary.text), &story(), 20_000, &|_| None, &limits).unwrap();
+        assert_eq!(constraints::parse_pinned(&again.text), summary.pinned);
+    }
+
+    // spec: C11
+    #[test]
+    fn a_reply_without_headings_is_kept_and_a_long_one_gives_way() {
+        let limits = Limits::default();
+        let plain = complete(&parse("just prose"), &story(), 20_000, &|_| None, &limits).unwrap();
+        assert!(parse(&plain.text).body(Section::Request).contains("just prose"));
+        let long = parse(&format!("## 2. Key Technical Concepts\n{}", "- words and words\n".repeat(500)));
+        let cut = complete(&long, &story(), 2_000, &|_| None, &limits).unwrap();
+        assert!(cut.text.len() <= 2_000 && cut.text.contains("Fix parse_header in src/head.rs"), "{}", cut.text);
+        let refused = complete(&long, &story(), 100, &|_| None, &limits).unwrap_err();
+        assert!(refused.to_string().contains("nothing was compacted"));
+    }
+
+    // spec: C11
+    #[test]
+    fn only_what_is_clearly_smaller_is_worth_it() {
+        let limits = Limits::default();
+        for (before, after, worth) in
+            [(100, 80, true), (100, 81, false), (0, 0, false), (1, 1, false), (u64::MAX, 1, true)]
+        {
+            assert_eq!(is_worth_it(before, after, &limits), worth, "{before} {after}");
+        }
+    }
+}
