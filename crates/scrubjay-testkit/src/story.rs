@@ -3,7 +3,7 @@
 
 use crate::{FixedClock, Home, Recorder, Storyboard};
 use jiff::tz::TimeZone;
-use scrubjay::desk::{Consent, Desk, Person};
+use scrubjay::desk::{Consent, Desk, OwnWords, Person};
 use scrubjay::event::{Event, Events};
 use scrubjay::gate::Gate;
 use scrubjay::hooks::Hooks;
@@ -30,6 +30,8 @@ pub struct Setting {
     pub person: Person,
     /// What requests ask for besides words.
     pub options: Options,
+    /// The person's own words.
+    pub own_words: Arc<OwnWords>,
     /// Settings as on a command line: key and value.
     pub switches: Vec<(String, String)>,
     /// Every number.
@@ -49,6 +51,7 @@ impl Setting {
             gate: Gate::open(),
             person: Person::new(|_| Box::pin(async { Consent::Granted })),
             options: Options::default(),
+            own_words: Arc::default(),
             switches: Vec::new(),
             limits: Limits::default(),
             clock: FixedClock::default(),
@@ -123,6 +126,7 @@ impl Story {
                 ..Sources::default()
             })),
             limits: Arc::new(setting.limits.clone()),
+            own_words: setting.own_words.clone(),
             dir: home.project(),
         };
         let opening = Opening {

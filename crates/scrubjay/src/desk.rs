@@ -36,8 +36,19 @@ pub struct Desk {
     pub settings: Arc<Settings>,
     /// Every number.
     pub limits: Arc<Limits>,
+    /// The person's own words in place of ours.
+    pub own_words: Arc<OwnWords>,
     /// The working directory.
     pub dir: PathBuf,
+}
+
+/// Texts that a person has put in place of ours.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OwnWords {
+    /// The template of session notes.
+    pub notes_template: Option<String>,
+    /// The instructions for updating them.
+    pub notes_prompt: Option<String>,
 }
 
 /// What a person is asked before a tool call.

@@ -21,7 +21,7 @@ pub struct Errand {
 }
 
 /// Turns an outcome into the entry that records it.
-pub type Receipt = Box<dyn FnOnce(&Outcome) -> Option<Entry> + Send>;
+pub type Receipt = Box<dyn FnOnce(&Outcome) -> Option<Entry> + Send + Sync>;
 
 /// How an errand ended.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,6 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -15,6 +16,7 @@ pub struct Background {
     state: Arc<Mutex<State>>,
     tasks: TaskTracker,
     cancel: CancellationToken,
+    finished: Arc<watch::Sender<()>>,
 }
 
 #[derive(Default)]
@@ -80,7 +82,22 @@ impl Background {
             let mut state = self.state();
             next = state.waiting.take();
             state.running = next.is_some();
+            drop(state);
+            self.finished.send_replace(());
         }
+    }
+
+    /// Wait until nothing runs, at most this long. Whether nothing runs.
+    pub async fn idle(&self, limit: Duration) -> bool {
+        let mut finished = self.finished.subscribe();
+        let idle = async {
+            while self.is_busy() {
+                if finished.changed().await.is_err() {
+                    return;
+                }
+            }
+        };
+        tokio::time::timeout(limit, idle).await.is_ok()
     }
 
     /// Whether something runs or waits.

@@ -4,6 +4,7 @@ pub mod compaction;
 pub mod microcompaction;
 pub mod tool_results;
 pub mod notes;
+pub mod session_notes;
 
 use crate::desk::Desk;
 use crate::message::{Origin, Role};

@@ -52,10 +52,20 @@ impl Session {
     /// and it rests.
     pub(super) async fn compact_if_due(&mut self, cancel: &CancellationToken) -> Result<(), Error> {
         let budget = context::budget(&self.transcript, &self.desk);
-        if budget.used <= budget.compaction || !self.desk.settings.flag(&key::COMPACTION) || self.resting() {
+        if budget.used <= budget.compaction || !self.desk.settings.flag(&key::COMPACTION) {
+            return Ok(());
+        }
+        if self.compact_from_notes(cancel).await? || self.resting() {
             return Ok(());
         }
         self.try_to_compact(cancel).await.map(drop)
+    }
+
+    /// Layer 3 pays off: no call at all.
+    async fn compact_from_notes(&mut self, cancel: &CancellationToken) -> Result<bool, Error> {
+        let Some((compaction, after)) = self.notes_as_summary().await? else { return Ok(false) };
+        self.land(compaction, after, cancel).await?;
+        Ok(true)
     }
 
     /// The service says the prompt is too long: compact at once, whatever our own count says.
@@ -101,6 +111,16 @@ impl Session {
         let planned = self.plan(wish, cancel).await?;
         self.book_all(&planned)?;
         let Planned { compaction, after, .. } = planned;
+        self.land(compaction, after, cancel).await
+    }
+
+    /// The boundary: recorded, told, and heard by hooks.
+    async fn land(
+        &mut self,
+        compaction: Compaction,
+        after: u64,
+        cancel: &CancellationToken,
+    ) -> Result<Compacted, Error> {
         let before = compaction.before;
         self.transcript.append(Entry::Compacted(compaction.into()), self.desk.clock.now())?;
         self.desk.events.notice(format!("compacted: {before} tokens before, {after} after; /uncompact takes it back"));

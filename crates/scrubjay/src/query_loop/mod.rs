@@ -3,8 +3,11 @@
 
 mod compacting;
 mod moments;
+mod noting;
 
 pub use compacting::Compacted;
+
+use noting::Noting;
 
 use crate::agents::fork::{self, Origins};
 use crate::context::compaction::boundary::NotCompacted;
@@ -28,6 +31,7 @@ pub struct Session {
     transcript: Transcript,
     desk: Desk,
     interrupt: Interrupt,
+    noting: Noting,
 }
 
 /// Stops the question that is being answered. Cheap to clone, and safe to use at any time.
@@ -86,7 +90,7 @@ impl Session {
     /// Begin, or go on with what a transcript holds. The opening is what every request starts with: sent unchanged from
     /// here on, and recorded again only when it differs from what was last sent.
     pub fn new(transcript: Transcript, desk: Desk, opening: Opening) -> Result<Self, Error> {
-        let mut session = Self { transcript, desk, interrupt: Interrupt::default() };
+        let mut session = Self { transcript, desk, interrupt: Interrupt::default(), noting: Noting::default() };
         session.open(opening)?;
         session.close_open_calls()?;
         Ok(session)
@@ -107,6 +111,7 @@ impl Session {
                 }
             };
             self.record(&reply, &mut answering)?;
+            self.note_if_due()?;
             let go_on = match reply.is_final() {
                 true => self.may_stop(&reply, &mut answering, &cancel).await?,
                 false => self.run_tools(&reply, &cancel).await?,
@@ -120,6 +125,7 @@ impl Session {
 
     /// Everything before a request: fit the window, make it safe on disk, render.
     async fn ready(&mut self, cancel: &CancellationToken) -> Result<Prompt, Error> {
+        self.hear_of_notes()?;
         self.compact_if_due(cancel).await?;
         context::prepare(&mut self.transcript, &self.desk)?;
         self.transcript.settle()?;
@@ -229,6 +235,14 @@ impl Session {
         let outcome = fork::run(self.origins(), &errand, &self.desk, &cancel).await;
         self.welcome(errand, &outcome)?;
         Ok(outcome)
+    }
+
+    /// What a fork starts from in the middle of a round: calls that are still open stay open, and the fork answers them
+    /// with a placeholder.
+    fn origins_as_said(&self) -> Origins {
+        let mut origins = self.origins();
+        origins.prompt.history.truncate(self.transcript.view().history.len());
+        origins
     }
 
     /// What a fork of this session starts from.

@@ -182,7 +182,7 @@ async fn that_it_rests_is_said_once() {
 // spec: C11
 #[tokio::test]
 async fn a_summary_that_is_not_smaller_is_rejected() {
-    let long = format!("<summary>\n## 1. Primary Request and Intent\n{}\n</summary>", "on and on ".repeat(6_000));
+    let long = format!("<summary>\n## 1. Primary Request and Intent\n{}\n</summary>", "on and on ".repeat(1_000));
     let model = Scripted::new().afterwards(move |prompt| {
         Ok(if wants_summary(prompt) { Turn::text(long.clone()) } else { Turn::text("words ".repeat(300)) })
     });

@@ -11,5 +11,6 @@ mod hooks;
 mod microcompaction;
 mod over_http;
 mod query_loop;
+mod session_notes;
 mod tool_results;
 mod transcript;

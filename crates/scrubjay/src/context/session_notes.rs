@@ -1,0 +1,174 @@
+//! Layer 3: session notes.
+//!
+//! What:   one Markdown file a session, in ten fixed sections, that always says where things stand.
+//! When:   after a reply, once enough has been said since the last time; also in the middle of a tool loop.
+//! Cost:   one forked call now and then; nothing where there is no model, because then code keeps them.
+//! Spares: layer 4: notes that are ready become the summary without a call.
+//! Leaves: the headings and italic lines of the template; an update that broke them is rejected.
+
+use super::compaction::{constraints, fidelity, quotes, restore, rounds};
+use super::notes::{keeper, template};
+use crate::desk::Desk;
+use crate::digest::Digest;
+use crate::errand::Errand;
+use crate::gate::Gate;
+use crate::message::{Block, Message, Origin, Role, SessionId};
+use crate::model::Ability;
+use crate::paths;
+use crate::prompts;
+use crate::settings::key;
+use crate::tokens::Share;
+use crate::transcript::{Author, Compaction, Noted, Trigger, View};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Where a session's notes lie, below its folder.
+pub fn place(folder: &Path) -> PathBuf {
+    folder.join("session-memory").join("summary.md")
+}
+
+/// Whether it is time to write them: enough words since the last time, and either some tools were used or the model has
+/// come to rest.
+pub fn due(view: &View, desk: &Desk) -> bool {
+    let (settings, limits) = (&desk.settings, &desk.limits);
+    if !settings.flag(&key::SESSION_NOTES) || !settings.flag(&key::COMPACTION) {
+        return false;
+    }
+    let since = since(view);
+    let enough = match &view.noted {
+        None => conversation(view) >= limits.notes_first_tokens,
+        Some(_) => rounds::weight(since, limits) >= limits.notes_every_tokens,
+    };
+    let calls = since.iter().map(|message| message.tool_uses().count() as u64).sum::<u64>();
+    let resting = since.iter().rev().find(|message| message.origin == Origin::Model);
+    enough && (calls >= limits.notes_every_calls || resting.is_some_and(|last| last.tool_uses().next().is_none()))
+}
+
+/// What was said after the notes' last message.
+fn since(view: &View) -> &[Arc<Message>] {
+    let covered = view.noted.as_ref().map(|noted| &noted.upto);
+    let at = covered.and_then(|id| view.history.iter().position(|message| message.id == *id));
+    &view.history[at.map_or(0, |at| at + 1)..]
+}
+
+/// Everything but what every request begins with.
+fn conversation(view: &View) -> u64 {
+    let fixed = [Share::System, Share::Tools, Share::Instructions];
+    view.count.by_share().into_iter().filter(|(share, _)| !fixed.contains(share)).map(|(_, tokens)| tokens).sum()
+}
+
+/// What the notes will cover when they are written now.
+pub fn covering(view: &View) -> Option<Noted> {
+    let upto = view.history.last()?.id.clone();
+    Some(Noted { upto, tokens: conversation(view) })
+}
+
+/// One update: the fork's task, the notes as they are, and the file they are in.
+pub struct Update {
+    /// What the fork is to do.
+    pub errand: Errand,
+    /// The file it may edit.
+    pub file: PathBuf,
+    /// What the file holds now; it comes back when the update breaks the template.
+    pub before: String,
+    /// The digest of that, so that the fork may edit what it was shown.
+    pub digest: Digest,
+}
+
+/// Prepare an update by a fork that may edit this one file and nothing else.
+pub fn update(folder: &Path, desk: &Desk) -> io::Result<Update> {
+    let file = place(folder);
+    let before = current(&file, desk)?;
+    let own = desk.own_words.notes_prompt.as_deref();
+    let directive = template::instructions(own, &before, &file.display().to_string(), &desk.limits);
+    let errand = Errand {
+        name: "session_notes".to_owned(),
+        directive,
+        gate: Gate::only_file(file.clone()),
+        turns: desk.limits.errand_turns,
+        receipt: Box::new(|_| None),
+    };
+    let digest = Digest::of(before.as_bytes());
+    Ok(Update { errand, file, before, digest })
+}
+
+/// The notes as they are; the template where there are none yet.
+fn current(file: &Path, desk: &Desk) -> io::Result<String> {
+    match std::fs::read_to_string(file) {
+        Ok(text) => Ok(text),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let template = template_of(desk);
+            write(file, template)?;
+            Ok(template.to_owned())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn write(file: &Path, text: &str) -> io::Result<()> {
+    if let Some(folder) = file.parent() {
+        paths::create_dir_private(folder)?;
+    }
+    paths::write_private(file, text.as_bytes())
+}
+
+fn template_of(desk: &Desk) -> &str {
+    desk.own_words.notes_template.as_deref().unwrap_or(template::TEMPLATE)
+}
+
+/// After an update: the template must have survived, else the notes are what they were.
+pub fn accept(file: &Path, before: &str, desk: &Desk) -> Result<(), String> {
+    let after = std::fs::read_to_string(file).map_err(|error| format!("the notes cannot be read ({error})"))?;
+    if after == before {
+        return Err("nothing was written".to_owned());
+    }
+    template::check(template_of(desk), &after).map_err(|broken| {
+        let restored = write(file, before).map_or("and could not be restored", |()| "so the previous notes stay");
+        format!("the update lost `{}`, {restored}", broken.missing)
+    })
+}
+
+/// Keep the notes by code, from the record alone.
+pub fn keep(view: &View, folder: &Path, desk: &Desk) -> io::Result<()> {
+    write(&place(folder), &keeper::notes(template_of(desk), &view.history, &desk.limits))
+}
+
+/// Let the notes stand for everything they cover, and keep what came after: no model call. `None`: they cannot serve.
+pub fn compaction(view: &View, session: &SessionId, folder: &Path, desk: &Desk) -> Option<Compaction> {
+    let noted = view.noted.as_ref()?;
+    let text = std::fs::read_to_string(place(folder)).ok()?;
+    if template::is_empty(template_of(desk), &text) || rounds::is_open(&view.history) {
+        return None;
+    }
+    let start = rounds::kept_from(&view.history, Some(&noted.upto), &desk.limits)?;
+    let replaced = &view.history[..start];
+    let [first, .., last] = replaced else { return None };
+    let summary = summary(session, replaced, &template::truncated(&text, &desk.limits), desk)?;
+    Some(Compaction {
+        trigger: Trigger::Auto,
+        author: Author::Notes,
+        first: first.id.clone(),
+        last: last.id.clone(),
+        summary,
+        restored: restore::restored(replaced, session, desk),
+        before: view.count.total(),
+        without_thinking: desk.model.can(Ability::BoundThinking),
+    })
+}
+
+/// The notes as a summary: standing constraints before them, and what the person said that they do not quote after them.
+fn summary(session: &SessionId, replaced: &[Arc<Message>], notes: &str, desk: &Desk) -> Option<Arc<Message>> {
+    let last = replaced.last()?;
+    let pinned = constraints::pinned(replaced, &desk.limits);
+    let mut text = format!("{}\n{notes}", constraints::pinned_block(&pinned));
+    let missing = fidelity::missing_messages(replaced, &text, &desk.limits);
+    let longest = quotes::longest(&desk.limits);
+    let words: String = missing.iter().map(|said| quotes::quote(said, longest)).collect();
+    if !words.is_empty() {
+        text.push_str(&prompts::unquoted(&words));
+    }
+    let id = crate::transcript::derived_id(session, &format!("notes up to {}", last.id));
+    let (role, origin, at) = (Role::User, Origin::Summary, desk.clock.now());
+    Some(Arc::new(Message { id, role, origin, at, blocks: vec![Block::text(prompts::summary(&text))] }))
+}

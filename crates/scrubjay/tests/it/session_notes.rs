@@ -1,0 +1,209 @@
+//! Layer 3: notes written beside the conversation, kept within their template, and good for a summary without a call.
+
+use scrubjay::context::notes::template::TEMPLATE;
+use scrubjay::context::session_notes::place;
+use scrubjay::desk::OwnWords;
+use scrubjay::event::Event;
+use scrubjay::limits::Limits;
+use scrubjay::message::Origin;
+use scrubjay::model::ModelError;
+use scrubjay::prompt::Prompt;
+use scrubjay::tokens::ContextWindow;
+use scrubjay::tools;
+use scrubjay::transcript::{Author, Entry};
+use scrubjay_providers::Offline;
+use scrubjay_providers::scripted::{Scripted, Turn};
+use scrubjay_testkit::{Setting, Story};
+use serde_json::json;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+fn wants_notes(prompt: &Prompt) -> bool {
+    let last_person = prompt.history.iter().rev().find(|message| message.origin == Origin::Reminder);
+    last_person.is_some_and(|last| last.text().contains("name=\"session_notes\""))
+}
+
+/// The file named in the errand.
+fn notes_file(prompt: &Prompt) -> String {
+    let text = prompt.history.iter().rev().find(|m| m.text().contains("The notes are in ")).unwrap().text();
+    text.split("The notes are in ").nth(1).unwrap().split(" and read now").next().unwrap().to_owned()
+}
+
+/// Writes a line below the heading of the current state, as a good fork does.
+fn good_note(prompt: &Prompt) -> Turn {
+    let old = "_What is being done at this moment, what is unfinished, what comes next_";
+    let already_edited = prompt.history.last().unwrap().tool_results().next().is_some();
+    if already_edited {
+        return Turn::text("noted");
+    }
+    let new = format!("{old}\nHiding seeds, {} messages in.", prompt.history.len());
+    Turn::call("Edit", json!({ "file_path": notes_file(prompt), "old_string": old, "new_string": new }))
+}
+
+fn talkative(note: impl Fn(&Prompt) -> Result<Turn, ModelError> + Send + Sync + 'static) -> Scripted {
+    Scripted::new().holding(ContextWindow { size: 60_000, max_output: 4_000 }).afterwards(move |prompt| {
+        if wants_notes(prompt) { note(prompt) } else { Ok(Turn::text("an answer of some length ".repeat(100))) }
+    })
+}
+
+fn begun(setting: Setting) -> Story {
+    let limits = setting.limits.clone();
+    setting.tools(tools::standard(&[], &limits)).begin().unwrap()
+}
+
+fn file(story: &Story) -> PathBuf {
+    place(&story.session.transcript().folder().unwrap())
+}
+
+/// Talk, letting background work come home after each answer.
+async fn talk(story: &mut Story, questions: usize) {
+    for n in 0..questions {
+        story.ask(&format!("question {n}: and the seeds?")).await.unwrap();
+        for _ in 0..200 {
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+fn noted(story: &Story) -> usize {
+    story.session.transcript().records().iter().filter(|record| matches!(record.entry, Entry::Noted(_))).count()
+}
+
+// spec: S1
+// spec: S2
+// spec: S3
+// spec: S7
+#[tokio::test]
+async fn notes_are_written_when_enough_was_said_by_a_fork_that_may_edit_one_file() {
+    let model = Arc::new(talkative(|prompt| Ok(good_note(prompt))));
+    let mut story = begun(Setting::new(model.clone()));
+    talk(&mut story, 8).await;
+    assert_eq!(noted(&story), 0, "not before ten thousand tokens");
+    talk(&mut story, 16).await;
+    story.session.drain(Duration::from_secs(30)).await.unwrap();
+    story.check();
+    let text = std::fs::read_to_string(file(&story)).unwrap();
+    assert!(text.contains("Hiding seeds"), "{text}");
+    assert_eq!(text.matches("\n# ").count() + 1, 10, "ten sections");
+    let times = noted(&story);
+    assert!((1..=3).contains(&times), "written {times} times in twenty-four turns of 640 tokens");
+    let forks: Vec<_> = model.prompts().into_iter().filter(wants_notes).collect();
+    assert!(forks.iter().all(|prompt| prompt.tools.len() == 8), "all tools stay listed");
+    let view = story.session.transcript().view();
+    assert!(view.spent.keys().any(|(source, _)| source == "session_notes"));
+    assert!(
+        view.history.iter().all(|message| !message.text().contains("scrubjay-errand")),
+        "the conversation knows nothing of it"
+    );
+}
+
+// spec: S6
+#[tokio::test]
+async fn an_update_that_breaks_the_template_is_rejected_and_the_notes_stay() {
+    let breaking = |prompt: &Prompt| {
+        if prompt.history.last().unwrap().tool_results().next().is_some() {
+            return Ok(Turn::text("done"));
+        }
+        Ok(Turn::call(
+            "Edit",
+            json!({ "file_path": notes_file(prompt), "old_string": "# Worklog", "new_string": "# My diary" }),
+        ))
+    };
+    let mut story = begun(Setting::new(Arc::new(talkative(breaking))));
+    talk(&mut story, 20).await;
+    story.session.drain(Duration::from_secs(30)).await.unwrap();
+    assert_eq!(noted(&story), 0);
+    assert_eq!(std::fs::read_to_string(file(&story)).unwrap(), TEMPLATE);
+    let told =
+        story.events().into_iter().filter(|event| matches!(event, Event::Notice(text) if text.contains("# Worklog")));
+    assert!((1..=3).contains(&told.count()), "said, and given up after a few");
+}
+
+// spec: S9
+#[tokio::test]
+async fn ready_notes_become_the_summary_without_a_call() {
+    let model = Arc::new(talkative(|prompt| Ok(good_note(prompt))));
+    let mut setting = Setting::new(model.clone());
+    setting.limits.kept_least_tokens = 2_000;
+    setting.limits.kept_most_tokens = 20_000;
+    let mut story = begun(setting);
+    story.ask("Never bury seeds in the sand.").await.unwrap();
+    talk(&mut story, 90).await;
+    let view = story.session.transcript().view();
+    assert!(!view.compactions.is_empty());
+    assert!(view.compactions.iter().all(|(_, compaction)| compaction.author == Author::Notes));
+    assert!(
+        !model.prompts().iter().any(|prompt| prompt
+            .history
+            .last()
+            .unwrap()
+            .text()
+            .contains("will be replaced by a summary"))
+    );
+    let summary = view.history.iter().find(|message| message.origin == Origin::Summary).unwrap().text();
+    assert!(summary.contains("Hiding seeds") && summary.contains("Never bury seeds in the sand."), "{summary}");
+    assert!(view.history.len() > 8, "recent messages are kept");
+    assert!(view.count.total() < 60_000);
+}
+
+// spec: S9
+// spec: S3
+#[tokio::test]
+async fn where_notes_cannot_serve_the_next_layer_does() {
+    let summary = "<summary>\n## 1. Primary Request and Intent\nSeeds.\n</summary>";
+    for switch in ["layers.session_notes", "layers.notes_compaction"] {
+        let model =
+            Scripted::new().holding(ContextWindow { size: 30_000, max_output: 4_000 }).afterwards(move |prompt| {
+                let last = prompt.history.last().unwrap().text();
+                Ok(match () {
+                    () if wants_notes(prompt) && !last.contains("replaced by a summary") => good_note(prompt),
+                    () if last.contains("replaced by a summary") => Turn::text(summary),
+                    () => Turn::text("an answer of some length ".repeat(100)),
+                })
+            });
+        let mut story = begun(Setting::new(Arc::new(model)).switch(switch, "false"));
+        talk(&mut story, 45).await;
+        let view = story.session.transcript().view();
+        assert!(
+            !view.compactions.is_empty() && view.compactions.iter().all(|(_, c)| c.author == Author::Model),
+            "{switch}"
+        );
+        assert_eq!(noted(&story) > 0, switch == "layers.notes_compaction", "{switch}");
+    }
+}
+
+// spec: S8
+#[tokio::test]
+async fn without_a_model_code_keeps_the_notes() {
+    let limits = Limits { notes_first_tokens: 500, notes_every_tokens: 300, ..Limits::default() };
+    let mut setting = Setting::new(Arc::new(Offline::new(&limits)));
+    setting.limits = limits;
+    let mut story = begun(setting);
+    story.home.write("seeds.md", "acorns under the oak\n".repeat(100)).unwrap();
+    for _ in 0..4 {
+        story.ask("show seeds.md").await.unwrap();
+    }
+    assert!(noted(&story) >= 1);
+    let text = std::fs::read_to_string(file(&story)).unwrap();
+    assert!(text.contains("seeds.md") && text.contains("# Worklog"), "{text}");
+}
+
+// spec: S5
+#[tokio::test]
+async fn a_persons_own_template_and_instructions_are_used() {
+    let own = OwnWords {
+        notes_template: Some("# Diary\n_Dear diary_\n".into()),
+        notes_prompt: Some("Write into {{notesPath}}; it says {{currentNotes}} and {{nothing}}.".into()),
+    };
+    let asked = |prompt: &Prompt| {
+        assert!(prompt.history.last().unwrap().text().contains("it says # Diary\n_Dear diary_\n and {{nothing}}."));
+        Ok(Turn::text("no"))
+    };
+    let mut setting = Setting::new(Arc::new(talkative(asked)));
+    setting.own_words = Arc::new(own);
+    let mut story = begun(setting);
+    talk(&mut story, 20).await;
+    story.session.drain(Duration::from_secs(30)).await.unwrap();
+    assert_eq!(std::fs::read_to_string(file(&story)).unwrap(), "# Diary\n_Dear diary_\n");
+}
