@@ -13,7 +13,7 @@ use jiff::tz::TimeZone;
 use scrubjay::Session;
 use scrubjay::clock::Clock;
 use scrubjay::context::microcompaction::server_clearing;
-use scrubjay::desk::{Desk, Person};
+use scrubjay::desk::{Desk, OwnWords, Person};
 use scrubjay::event::Events;
 use scrubjay::hooks::Hooks;
 use scrubjay::message::SessionId;
@@ -147,8 +147,16 @@ impl Seat {
             zone: TimeZone::system(),
             settings: Arc::new(self.workplace.settings.clone()),
             limits: self.workplace.limits.clone(),
+            own_words: Arc::new(self.own_words()),
             dir: self.workplace.dir.clone(),
         }
+    }
+
+    /// A person's own template and instructions for session notes, where they have written some.
+    fn own_words(&self) -> OwnWords {
+        let folder = self.workplace.places.data.join("session-memory/config");
+        let read = |name: &str| std::fs::read_to_string(folder.join(name)).ok().filter(|text| !text.trim().is_empty());
+        OwnWords { notes_template: read("template.md"), notes_prompt: read("prompt.md") }
     }
 
     /// What every request begins with. A session that goes on keeps its words: the branch may have changed since, but

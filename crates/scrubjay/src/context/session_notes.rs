@@ -93,17 +93,23 @@ pub fn update(folder: &Path, desk: &Desk) -> io::Result<Update> {
     Ok(Update { errand, file, before, digest })
 }
 
-/// The notes as they are; the template where there are none yet.
+/// The notes as they are; the template where there are none yet. Notes that lost their template are put aside, whole.
 fn current(file: &Path, desk: &Desk) -> io::Result<String> {
-    match std::fs::read_to_string(file) {
-        Ok(text) => Ok(text),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let template = template_of(desk);
-            write(file, template)?;
-            Ok(template.to_owned())
+    let template = template_of(desk);
+    match std::fs::read(file).map(String::from_utf8) {
+        Ok(Ok(text)) if template::check(template, &text).is_ok() => return Ok(text),
+        Ok(_) => {
+            let aside = file.with_extension("aside.md");
+            std::fs::rename(file, &aside)?;
+            let aside = aside.display();
+            desk.events
+                .notice(format!("the session notes had lost their headings; they are in {aside}, and new ones begin"));
         }
-        Err(error) => Err(error),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
     }
+    write(file, template)?;
+    Ok(template.to_owned())
 }
 
 fn write(file: &Path, text: &str) -> io::Result<()> {

@@ -6,6 +6,7 @@ use crate::message::{Block, Origin, Role};
 use crate::model::Reply;
 use crate::prompts;
 use std::path::Path;
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 impl Session {
@@ -18,6 +19,7 @@ impl Session {
 
     /// Tell hooks that the session ends; `reason` is clear, resume, logout, prompt_input_exit or other.
     pub async fn ended(&mut self, reason: &str) -> Result<(), Error> {
+        self.drain(Duration::from_millis(self.desk.limits.notes_exit_ms)).await?;
         self.hear(&Moment::SessionEnd { reason }, &CancellationToken::new()).await?;
         Ok(self.transcript.settle()?)
     }

@@ -1,7 +1,7 @@
 //! Layer 3 in the loop: notes are written beside the conversation, and come home between two requests.
 
 use super::{Error, Session};
-use crate::agents::background::Background;
+use crate::agents::background::{Background, Drained};
 use crate::agents::fork;
 use crate::context::{self, session_notes};
 use crate::errand::{Ending, Outcome};
@@ -61,12 +61,12 @@ impl Session {
         let (desk, sender) = (self.desk.clone(), self.noting.sender.clone());
         self.noting.background.offer(move |cancel| async move {
             let outcome = fork::run(origins, &update.errand, &desk, &cancel).await;
-            let noted = match &outcome.ending {
-                Ending::Failed(why) => Err(why.clone()),
-                Ending::Cancelled => Err("it was stopped".to_owned()),
-                Ending::Done | Ending::OutOfTurns => {
-                    session_notes::accept(&update.file, &update.before, &desk).map(|()| noted)
-                }
+            // However it ended, what it left in the file is checked.
+            let accepted = session_notes::accept(&update.file, &update.before, &desk);
+            let noted = match (&outcome.ending, accepted) {
+                (_, Ok(())) => Ok(noted),
+                (Ending::Failed(why), Err(_)) => Err(why.clone()),
+                (_, Err(why)) => Err(why),
             };
             // A session that has ended in the meantime has no use for the news.
             sender.send(Home { outcome, noted }).unwrap_or_default();
@@ -118,9 +118,11 @@ impl Session {
         Ok(measured.filter(|(_, after)| *after <= line))
     }
 
-    /// Give background work a while to finish, and record what it did.
+    /// Give background work a while to finish, stop what does not, and record what it did.
     pub async fn drain(&mut self, limit: Duration) -> Result<(), Error> {
-        self.noting.background.drain(limit).await;
+        if self.noting.background.drain(limit).await == Drained::Abandoned {
+            self.noting.background.idle(limit).await;
+        }
         self.hear_of_notes()
     }
 }

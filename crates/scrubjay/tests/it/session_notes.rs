@@ -207,3 +207,16 @@ async fn a_persons_own_template_and_instructions_are_used() {
     story.session.drain(Duration::from_secs(30)).await.unwrap();
     assert_eq!(std::fs::read_to_string(file(&story)).unwrap(), "# Diary\n_Dear diary_\n");
 }
+
+// spec: S6
+#[tokio::test]
+async fn notes_edited_into_nonsense_are_put_aside_whole() {
+    let mut story = begun(Setting::new(Arc::new(talkative(|prompt| Ok(good_note(prompt))))));
+    let path = file(&story);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(&path, b"\xff\xfe not notes at all").unwrap();
+    talk(&mut story, 20).await;
+    story.session.drain(Duration::from_secs(30)).await.unwrap();
+    assert_eq!(std::fs::read(path.with_extension("aside.md")).unwrap(), b"\xff\xfe not notes at all");
+    assert!(std::fs::read_to_string(&path).unwrap().contains("Hiding seeds"));
+}
