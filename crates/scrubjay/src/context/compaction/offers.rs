@@ -291,10 +291,11 @@ fn said_worth(room: usize, length: usize) -> u32 {
     }
 }
 
-/// "Now let me look at x:" says what comes, not what is.
+/// "Now let me look at x:" and headings say what comes, not what is.
 fn announces(text: &str) -> bool {
     let lower = head(text, 24).to_lowercase();
     text.ends_with(':')
+        || text.starts_with('#')
         || ["let me", "now let", "now i", "i'll", "let's", "first, let"].iter().any(|start| lower.starts_with(start))
 }
 
