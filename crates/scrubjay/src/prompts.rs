@@ -72,11 +72,6 @@ pub fn summary(text: &str) -> String {
     fill(include_str!("../prompts/compaction/summary.md"), &[("summary", text)])
 }
 
-/// What the person said that notes do not quote.
-pub fn unquoted(words: &str) -> String {
-    fill(include_str!("../prompts/notes/unquoted.md"), &[("words", words)])
-}
-
 /// A file that is brought back after a compaction.
 pub fn restored_file(path: &str, text: &str) -> String {
     fill(include_str!("../prompts/compaction/restored-file.md"), &[("path", path), ("text", text)])

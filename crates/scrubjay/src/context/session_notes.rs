@@ -6,7 +6,7 @@
 //! Spares: layer 4: notes that are ready become the summary without a call.
 //! Leaves: the headings and italic lines of the template; an update that broke them is rejected.
 
-use super::compaction::{constraints, fidelity, quotes, restore, rounds};
+use super::compaction::{from_notes, restore, rounds};
 use super::notes::{keeper, template};
 use crate::desk::Desk;
 use crate::digest::Digest;
@@ -150,7 +150,7 @@ pub fn compaction(view: &View, session: &SessionId, folder: &Path, desk: &Desk) 
     let start = rounds::kept_from(&view.history, Some(&noted.upto), &desk.limits)?;
     let replaced = &view.history[..start];
     let [first, .., last] = replaced else { return None };
-    let summary = summary(session, replaced, &template::truncated(&text, &desk.limits), desk)?;
+    let summary = summary(session, replaced, &text, desk)?;
     Some(Compaction {
         trigger: Trigger::Auto,
         author: Author::Notes,
@@ -163,17 +163,13 @@ pub fn compaction(view: &View, session: &SessionId, folder: &Path, desk: &Desk) 
     })
 }
 
-/// The notes as a summary: standing constraints before them, and what the person said that they do not quote after them.
+/// The notes as a summary: standing constraints before them, the person's own words and a list of anchors after them.
 fn summary(session: &SessionId, replaced: &[Arc<Message>], notes: &str, desk: &Desk) -> Option<Arc<Message>> {
     let last = replaced.last()?;
-    let pinned = constraints::pinned(replaced, &desk.limits);
-    let mut text = format!("{}\n{notes}", constraints::pinned_block(&pinned));
-    let missing = fidelity::missing_messages(replaced, &text, &desk.limits);
-    let longest = quotes::longest(&desk.limits);
-    let words: String = missing.iter().map(|said| quotes::quote(said, longest)).collect();
-    if !words.is_empty() {
-        text.push_str(&prompts::unquoted(&words));
-    }
+    let limits = &desk.limits;
+    let room = limits.notes_tokens.saturating_add(limits.summary_tokens).saturating_mul(limits.text_bytes_per_token);
+    let room = usize::try_from(room).unwrap_or(usize::MAX);
+    let text = from_notes::summary(notes, replaced, room, &|_| None, limits).ok()?.text;
     let id = crate::transcript::derived_id(session, &format!("notes up to {}", last.id));
     let (role, origin, at) = (Role::User, Origin::Summary, desk.clock.now());
     Some(Arc::new(Message { id, role, origin, at, blocks: vec![Block::text(prompts::summary(&text))] }))

@@ -165,8 +165,8 @@ fn weight(anchor: &Anchor, messages: usize) -> u64 {
     let by = anchor.by;
     let log = |count: u64| u64::from((count + 1).ilog2());
     let said = 80 * by.person.min(3) + 50 * by.edits.min(2) + 8 * log(by.edits);
-    let recurs = 10 * log(by.model) + 8 * log(by.calls) + 6 * log(by.tools);
-    let recency = 40 * (anchor.last as u64 + 1) / (messages as u64).max(1);
+    let recurs = 14 * log(by.model) + 10 * log(by.calls) + 9 * log(by.tools);
+    let recency = 24 * (anchor.last as u64 + 1) / (messages as u64).max(1);
     // A name in code is found again by reading the code; an id, a branch or a flag is not.
     let sort = match anchor.sort {
         Sort::Url | Sort::Reference | Sort::Path => 15,

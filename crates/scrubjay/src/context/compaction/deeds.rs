@@ -2,7 +2,7 @@
 //! followed. It understands a tool by the shape of its input, so that other agents' transcripts serve as well.
 
 use super::anchors::error_line;
-use super::prose::{code, gist};
+use super::prose::{code, gist, one_line};
 use crate::message::{Message, ToolCallId, ToolResult, ToolUse};
 use serde_json::Value;
 use std::borrow::Borrow;
@@ -133,8 +133,8 @@ fn shell(call: &ToolUse) -> Option<&str> {
 pub(crate) fn label(call: &ToolUse) -> String {
     match (shell(call), target(&call.input)) {
         (Some(line), _) => code(&gist(line, 100)),
-        (None, Some(path)) => format!("{} of {}", call.name, code(path)),
-        (None, None) => call.name.clone(),
+        (None, Some(path)) => format!("{} of {}", gist(&call.name, 60), code(&one_line(path))),
+        (None, None) => gist(&call.name, 60),
     }
 }
 
@@ -142,21 +142,22 @@ struct Step<'a> {
     at: usize,
     call: &'a ToolUse,
     result: Option<&'a ToolResult>,
+    ending: Ending,
 }
 
-impl Step<'_> {
-    fn failed(&self) -> bool {
-        matches!(self.ending(), Ending::Badly) || matches!(self.ending(), Ending::Code(code) if code != 0)
+impl<'a> Step<'a> {
+    fn new(at: usize, call: &'a ToolUse, result: Option<&'a ToolResult>) -> Self {
+        let ending = match result.map(|result| (exit_code(&result.text()), result.is_error)) {
+            None => Ending::Unknown,
+            Some((Some(0), _) | (None, false)) => Ending::Well,
+            Some((Some(code), _)) => Ending::Code(code),
+            Some((None, true)) => Ending::Badly,
+        };
+        Self { at, call, result, ending }
     }
 
-    fn ending(&self) -> Ending {
-        let Some(result) = self.result else { return Ending::Unknown };
-        match exit_code(&result.text()) {
-            Some(0) => Ending::Well,
-            Some(code) => Ending::Code(code),
-            None if result.is_error => Ending::Badly,
-            None => Ending::Well,
-        }
+    fn failed(&self) -> bool {
+        matches!(self.ending, Ending::Badly | Ending::Code(_))
     }
 
     /// The same deed again: the same program with the same first argument, or the same tool on the same file.
@@ -190,12 +191,12 @@ pub fn deeds<M: Borrow<Message>>(messages: &[M]) -> Deeds {
     let mut steps = Vec::new();
     for (at, message) in messages.iter().enumerate() {
         let calls = message.borrow().tool_uses();
-        steps.extend(calls.map(|call| Step { at, call, result: results.get(&call.id).copied() }));
+        steps.extend(calls.map(|call| Step::new(at, call, results.get(&call.id).copied())));
     }
     let mut deeds = Deeds { mishaps: mishaps(&steps), ..Deeds::default() };
     for step in &steps {
         if let Some((path, touch)) = touch(step.call) {
-            touched(&mut deeds.files, step, path, &touch);
+            touched(&mut deeds.files, step, &one_line(path), &touch);
         } else if let Some(line) = shell(step.call) {
             ran(&mut deeds.commands, step, line);
         }
@@ -262,7 +263,7 @@ fn ran(commands: &mut Vec<Command>, step: &Step<'_>, line: &str) {
             .find(|line| line.chars().any(char::is_alphanumeric) && !line.starts_with("[exit code"))
             .map(|line| gist(line, 120))
     });
-    let (ending, last) = (step.ending(), step.at);
+    let (ending, last) = (step.ending, step.at);
     match commands.iter_mut().find(|command| command.line == line) {
         Some(command) => {
             *command =

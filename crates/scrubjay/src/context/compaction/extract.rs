@@ -53,7 +53,8 @@ pub fn summarise<M: Borrow<Message>>(
     let needed = parts.render().len();
     let Some(free) = room.checked_sub(needed) else { return Err(TooSmall { needed, room }) };
 
-    let anchors = anchors::anchors(messages, limits);
+    let mut anchors = anchors::anchors(messages, limits);
+    anchors.truncate(usize::try_from(limits.anchors_checked).unwrap_or(usize::MAX).saturating_mul(10));
     let (said, tasks) = (quotes::said(messages, wholes), todo::tasks(messages));
     let past = Past { messages, said: &said, deeds: &deeds, tasks: &tasks, anchors: &anchors, limits };
     buy(&mut parts, &past.offers(&base), free, limits);
@@ -142,7 +143,7 @@ pub(super) fn anchor_lines<M: Borrow<Message>>(
         let full = known.is_some_and(|index| lines[index].count >= MOST_BY_PLACE);
         if full
             || cost > left
-            || place.contains(&anchor.text)
+            || (known.is_some() && place.contains(&anchor.text))
             || lines.iter().any(|line| line.names.contains(&anchor.text))
         {
             continue;

@@ -15,6 +15,7 @@ pub mod constraints;
 pub mod deeds;
 pub mod extract;
 pub mod fidelity;
+pub mod from_notes;
 pub(crate) mod prose;
 pub mod quotes;
 pub mod restore;

@@ -10,6 +10,7 @@ use super::deeds::{Deeds, Touched};
 use super::prose::{code, fence_mark, gist, head, sentences, tail};
 use super::quotes::{Said, longest, quote};
 use super::sections::{self, Section};
+use crate::context::notes::template;
 use crate::limits::Limits;
 use crate::message::{Message, Origin};
 use crate::tools::tasks::{Status, Task};
@@ -183,7 +184,9 @@ impl<M: Borrow<Message>> Past<'_, M> {
         let offer = |(index, said): (usize, &Said)| {
             let length = said.text.len();
             let mut forms: Vec<Form> = Vec::new();
-            for room in STEPS.into_iter().filter(|room| *room < most).chain([most]) {
+            // Reading a huge message once for each size would cost more than the sizes between are worth.
+            let steps = if length > 16 * most { &STEPS[..1] } else { &STEPS[..] };
+            for room in steps.iter().copied().filter(|room| *room < most).chain([most]) {
                 let form = quote(said, room);
                 if forms.last().is_none_or(|last| form.len() > last.text.len()) {
                     let recent = if index == 0 || index + FIRST_FEW >= count { 10 } else { 0 };
@@ -262,16 +265,35 @@ impl<M: Borrow<Message>> Past<'_, M> {
         for message in summaries {
             let parts = sections::parse(&super::constraints::without_pinned(&message.text()));
             let pending = self.tasks.is_empty().then_some(Section::Pending);
-            for section in kept.into_iter().chain(pending) {
-                let pieces = pieces(parts.body(section));
-                all.extend(pieces.into_iter().enumerate().map(|(rank, piece)| {
-                    let bulky = if piece.len() > BULKY { FIRST_FEW } else { 0 };
-                    Offer::plain(section, piece, ranked(CARRIED, rank + bulky))
-                }));
-            }
+            let written = kept.into_iter().chain(pending).map(|section| (section, parts.body(section)));
+            all.extend(written.chain(noted(&parts.preamble)).flat_map(|(section, body)| carried_on(section, body)));
         }
         all
     }
+}
+
+/// Where the notes' sections go when they served as a summary. Where things stood then is not carried on.
+fn noted(preamble: &str) -> impl Iterator<Item = (Section, &str)> {
+    template::parts(preamble).into_iter().filter_map(|part| {
+        let section = match part.heading {
+            "Session Title" | "Task specification" => Section::Request,
+            "Files and Functions" => Section::Files,
+            "Errors & Corrections" => Section::Errors,
+            "Current State" => return None,
+            "Key results" | "Worklog" => Section::Solving,
+            _ => Section::Concepts,
+        };
+        Some((section, part.body))
+    })
+}
+
+fn carried_on(section: Section, body: &str) -> Vec<Offer> {
+    let worth = |rank: usize, piece: &str| ranked(CARRIED, rank + if piece.len() > BULKY { FIRST_FEW } else { 0 });
+    let pieces = pieces(body).into_iter().enumerate();
+    pieces
+        .map(|(rank, piece)| (worth(rank, &piece), piece))
+        .map(|(worth, piece)| Offer::plain(section, piece, worth))
+        .collect()
 }
 
 /// A message is quoted up to these sizes in turn, as far as room goes.
@@ -291,10 +313,11 @@ fn said_worth(room: usize, length: usize) -> u32 {
     }
 }
 
-/// "Now let me look at x:" says what comes, not what is.
+/// "Now let me look at x:" and headings say what comes, not what is.
 fn announces(text: &str) -> bool {
     let lower = head(text, 24).to_lowercase();
     text.ends_with(':')
+        || text.starts_with('#')
         || ["let me", "now let", "now i", "i'll", "let's", "first, let"].iter().any(|start| lower.starts_with(start))
 }
 

@@ -84,8 +84,8 @@ fn shortened(said: &Said, room: usize) -> String {
     let whole = said.whole.as_deref().unwrap_or("the transcript");
     let note = format!("(shortened from {} bytes; the whole is in {whole})", said.text.len());
     let room = room.saturating_sub(note.len() + 2 * GAP.len() + 12);
-    let first = head(&said.text, room * 9 / 20);
-    let last = tail(&said.text[first.len()..], room / 5);
+    let first = head(&said.text, room / 3);
+    let last = tail(&said.text[first.len()..], room / 6);
     let middle = &said.text[first.len()..said.text.len() - last.len()];
     let mut text = first.to_owned();
     for sentence in telling(middle, [first, last], room.saturating_sub(first.len() + last.len())) {
@@ -123,9 +123,10 @@ fn telling<'a>(text: &'a str, ends: [&'a str; 2], room: usize) -> Vec<&'a str> {
 const BINDING: u64 = 100;
 const LEANING: u64 = 2;
 
-/// Words that carry meaning: the longer a word, the rarer it is.
+/// Words that carry meaning: the longer a word, the rarer it is. Times and counts are always new and say nothing.
 fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '-' | '/' | '.')).filter(|word| word.len() >= 4)
+    let all = text.split(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '-' | '/' | '.'));
+    all.filter(|word| word.len() >= 4 && word.starts_with(char::is_alphabetic))
 }
 
 /// Read quotations back. What another hand wrote is taken line by line.
