@@ -173,26 +173,28 @@ pub(crate) fn refusal(status: StatusCode, headers: &HeaderMap, body: &str, asked
         let again = if header_is(headers, "x-should-retry", "false") { Again::Never } else { Again::After(pause) };
         Fault { error: ModelError::Busy { message, retry_after: pause }, again }
     };
-    match status.as_u16() {
+    // The number alone: not every status has a name.
+    let code = status.as_u16();
+    match code {
         402 => Fault::last(out_of_budget(host, &words)),
         400 | 403 | 429 if said.is_about_money() && pause.is_none() => Fault::last(out_of_budget(host, &words)),
         401 | 403 => Fault::last(ModelError::Unauthorised(format!(
-            "{host} did not accept the key (HTTP {status}: {words}); check {}, or choose an offline or local model with \
+            "{host} did not accept the key (HTTP {code}: {words}); check {}, or choose an offline or local model with \
              --model offline",
             asked.key_name
         ))),
         404 => Fault::last(not_found(asked, &said, &words)),
         413 => Fault::last(ModelError::PromptTooLong { over_by: None }),
         429 => busy(format!("{host} allows no more requests now ({words}); wait, or use another model")),
-        408 | 409 | 500..=599 => busy(format!("{host} is overloaded or ill (HTTP {status}: {words}); try again later")),
+        408 | 409 | 500..=599 => busy(format!("{host} is overloaded or ill (HTTP {code}: {words}); try again later")),
         300..=399 => Fault::last(ModelError::Refused(format!(
-            "{host} wants to send the request elsewhere (HTTP {status}), which is not followed because it carries a key; \
+            "{host} wants to send the request elsewhere (HTTP {code}), which is not followed because it carries a key; \
              set the base URL to the service's real address"
         ))),
         _ if header_is(headers, "x-should-retry", "true") => {
-            busy(format!("{host} asks to try again (HTTP {status}: {words})"))
+            busy(format!("{host} asks to try again (HTTP {code}: {words})"))
         }
-        _ => Fault::last(ModelError::Refused(format!("{host} refused the request (HTTP {status}): {words}"))),
+        _ => Fault::last(ModelError::Refused(format!("{host} refused the request (HTTP {code}): {words}"))),
     }
 }
 

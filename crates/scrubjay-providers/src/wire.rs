@@ -13,6 +13,9 @@ use std::time::Duration;
 /// No refusal, count or list of models is longer; parsing a longer one could cost a hundred times its size.
 pub(crate) const SHORT_BYTES: u64 = 1 << 20;
 
+/// No service hands out shorter keys.
+const SECRET_BYTES: usize = 8;
+
 /// The road to one API.
 #[derive(Clone)]
 pub(crate) struct Wire {
@@ -122,8 +125,11 @@ impl Wire {
     /// Text from outside, without the key in case it was echoed.
     pub(crate) fn without_key(&self, text: &str) -> String {
         match &self.secret {
-            Some(secret) => text.replace(secret.expose_secret(), "[key]"),
-            None => text.to_owned(),
+            // A placeholder of a few letters is no secret, and taking it out would spoil every word that holds it.
+            Some(secret) if secret.expose_secret().len() >= SECRET_BYTES => {
+                text.replace(secret.expose_secret(), "[key]")
+            }
+            _ => text.to_owned(),
         }
     }
 
