@@ -11,6 +11,7 @@ mod nearest;
 mod paper;
 mod permit;
 mod places;
+mod remote_flags;
 mod report;
 mod seat;
 mod service;
@@ -59,7 +60,7 @@ async fn run(arguments: &Arguments, environment: Environment, paper: &Paper) -> 
     if let Some(Command::Completions { shell }) = &arguments.command {
         return commands::completions(*shell);
     }
-    let workplace = Workplace::find(arguments, environment)?;
+    let workplace = Workplace::find(arguments, environment)?.with_remote_flags().await;
     workplace.settings.warnings.iter().for_each(|warning| paper.warn(warning));
     let goes_on = arguments.session.newest || arguments.session.resume.is_some();
     match (&arguments.command, &arguments.print, &arguments.words) {

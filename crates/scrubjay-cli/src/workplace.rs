@@ -4,10 +4,11 @@ use crate::arguments::Arguments;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::places::Places;
+use crate::remote_flags::{self, Flags};
 use scrubjay::limits::Limits;
 use scrubjay::paths::{Layout, ProjectLayout, project_root};
 use scrubjay::prompts::Surroundings;
-use scrubjay::settings::{Settings, SettingsFile, Sources};
+use scrubjay::settings::{Settings, SettingsFile, Sources, key};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -31,6 +32,8 @@ pub(crate) struct Workplace {
     pub(crate) root: PathBuf,
     /// The settings files that are looked for, strongest first.
     pub(crate) files: Vec<PathBuf>,
+    /// What the settings were decided from.
+    sources: Sources,
 }
 
 impl Workplace {
@@ -45,7 +48,26 @@ impl Workplace {
         unread.append(&mut settings.warnings);
         settings.warnings = unread;
         let limits = Arc::new(settings.limits().clone());
-        Ok(Self { environment, places, settings, limits, dir, root, files: files.strongest_first() })
+        Ok(Self { environment, places, settings, limits, dir, root, files: files.strongest_first(), sources })
+    }
+
+    /// Decide again with remote flags, where a user-level setting names some.
+    pub(crate) async fn with_remote_flags(mut self) -> Self {
+        let named = self.settings.text(&key::REMOTE_FLAGS).to_owned();
+        if named.is_empty() {
+            return self;
+        }
+        let Flags { file, warning } =
+            remote_flags::read(&named, &self.places.home, &self.places.cache, &self.limits).await;
+        self.sources.remote = file;
+        let mut warnings = std::mem::take(&mut self.settings.warnings);
+        let mut decided = Settings::resolve(&self.sources);
+        warnings.extend(warning);
+        warnings.extend(decided.warnings.drain(..).filter(|new| !warnings.contains(new)).collect::<Vec<_>>());
+        decided.warnings = warnings;
+        self.limits = Arc::new(decided.limits().clone());
+        self.settings = decided;
+        self
     }
 
     /// Where this project's sessions lie.

@@ -182,6 +182,8 @@ limits! {
     errand_turns = 5 "turns" in "agents", 1..=1_000, "a background fork that did not say otherwise";
     drain_ms = 60_000 "milliseconds" in "agents", 0..=3_600_000, "background work gets this long when the program leaves";
 
+    flags_timeout_ms = 2_000 "milliseconds" in "doors", 100..=60_000, "remote flags that have not come by then are not waited for";
+    flags_bytes = 65_536 "bytes" in "doors", 256..=16_777_216, "largest set of remote flags";
     fetch_redirects = 10 "redirects" in "doors", 0..=50, "on one host; another host is never followed to";
     second_interrupt_ms = 2_000 "milliseconds" in "doors", 100..=60_000, "a second Ctrl-C within this time leaves the chat";
     history_lines = 1_000 "lines" in "doors", 0..=1_000_000, "remembered of what was typed";

@@ -121,6 +121,40 @@ async fn settings_come_from_their_sources_and_say_so() {
     stage.run(&["--set", "thinking", "status"]).ended_with(2).complained_about(&["KEY=VALUE"]);
 }
 
+// spec: W1
+#[tokio::test(flavor = "multi_thread")]
+async fn remote_flags_count_only_where_the_person_names_them_and_may_switch_off() {
+    let stage = Stage::offline();
+    let config = stage.home().join("config");
+    std::fs::create_dir_all(&config).unwrap();
+    let flags = "[layers]\ncompaction = false\nteam = true\n[limits]\nclear_keep = 9\n";
+    let row = |stage: &Stage, key: &str| {
+        let ran = stage.run(&["flags", "--json"]).ended_with(0);
+        let rows = ran.json()["settings"].as_array().unwrap().clone();
+        let row = rows.into_iter().find(|row| row["key"] == key).unwrap();
+        (row["value"].clone(), row["origin"].clone())
+    };
+    stage.write("flags.toml", flags);
+    stage.write(".scrubjay.toml", "remote_flags = \"flags.toml\"\n");
+    assert_eq!(row(&stage, "layers.compaction").0, json!("on"), "a repository cannot name them");
+
+    let named = stage.project().join("flags.toml");
+    let user = format!("remote_flags = {:?}\n[layers]\ncompaction = true\n", named.to_str().unwrap());
+    std::fs::write(config.join("config.toml"), user).unwrap();
+    assert_eq!(row(&stage, "layers.compaction"), (json!("off"), json!("remote flags")), "a kill switch");
+    assert_eq!(row(&stage, "limits.clear_keep").1, json!("remote flags"));
+    std::fs::write(&named, "not = [toml").unwrap();
+    stage.run(&["flags"]).ended_with(0).complained_about(&["remote flags", "none count"]);
+
+    let simulator = Simulator::start(Script::new()).await.unwrap();
+    for (url, words) in
+        [(format!("{}/flags", simulator.url()), "HTTP 404"), ("http://flags.example/x".to_owned(), "must be https")]
+    {
+        std::fs::write(config.join("config.toml"), format!("remote_flags = {url:?}\n")).unwrap();
+        stage.run(&["flags"]).ended_with(0).complained_about(&["not fetched", words]);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn usage_is_checked_and_mistakes_are_named() {
     let stage = Stage::offline();
