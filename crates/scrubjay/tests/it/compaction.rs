@@ -109,6 +109,20 @@ async fn a_compaction_can_be_taken_back_and_the_next_request_is_what_it_would_ha
 }
 
 // spec: C12
+// spec: T2
+#[tokio::test]
+async fn what_was_measured_while_it_was_compacted_says_nothing_about_the_whole() {
+    let (mut story, _) = begun(talkative());
+    talk(&mut story, 6).await;
+    let whole = story.session.transcript().view().count.total();
+    story.session.compact(manual()).await.unwrap();
+    talk(&mut story, 1).await;
+    let taken_back = story.session.uncompact().unwrap();
+    let now = story.session.transcript().view().count.total();
+    assert!(now > whole && now == taken_back.after, "{whole} before it, {now} now: {taken_back:?}");
+}
+
+// spec: C12
 #[tokio::test]
 async fn what_no_longer_fits_is_not_brought_back() {
     let (mut story, _) = begun(talkative());
