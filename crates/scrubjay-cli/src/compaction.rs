@@ -154,7 +154,8 @@ impl Preview {
         let compaction = &planned.compaction;
         let text = compaction.summary.text();
         let place = |id: &MessageId| view.history.iter().position(|message| message.id == *id).unwrap_or_default();
-        let replaced = &view.history[place(&compaction.first)..=place(&compaction.last)];
+        let stretch_of = place(&compaction.first)..=place(&compaction.last);
+        let replaced = view.history.get(stretch_of).unwrap_or_default();
         let quoted = sections::parse(&constraints::without_pinned(&text));
         let quoted = quotes::unquote(quoted.body(Section::UserMessages));
         let said = quotes::said(replaced, &|_| None);

@@ -98,6 +98,12 @@ async fn a_session_is_looked_at_compacted_and_brought_back() {
     stage.run(&["-c", "-p", "once more"]).ended_with(0);
     assert!(!simulator.last_request().unwrap().all_text().contains("Counting jays."));
     stage.run(&["uncompact"]).ended_with(3).complained_about(&["no compaction to take back"]);
+
+    let id = stage.run(&["sessions", "--json"]).json()["sessions"][0]["id"].as_str().unwrap().to_owned();
+    let copied = stage.run(&["compact", "--session", &id[..30], "--fork-session", "--json"]).ended_with(0).json();
+    assert_ne!(copied["session_id"], id.as_str());
+    stage.run(&["uncompact", "--session", &id]).ended_with(3);
+    stage.run(&["uncompact", "--session", copied["session_id"].as_str().unwrap()]).ended_with(0);
 }
 
 // spec: C8

@@ -1,6 +1,7 @@
 //! Stories of stored tool results: seen, fetched whole, and swept away when nobody refers to them.
 
-use crate::stage::{Stage, files};
+use crate::stage::{Stage, block, files};
+use crate::terminal::Terminal;
 use scrubjay_testkit::simulator::{Pacer, Script, Simulator, text, tool_use_as};
 use serde_json::json;
 use std::os::unix::fs::symlink;
@@ -93,6 +94,25 @@ async fn only_what_nobody_refers_to_is_swept_away() {
     assert!(!kept.exists() && link.is_symlink());
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_person_is_asked_before_anything_is_swept_away() {
+    let (_simulator, stage) = stored().await;
+    let orphan = results(&stage)[0].with_file_name("orphan.txt");
+    std::fs::write(&orphan, "12345").unwrap();
+    block(|| {
+        for (answer, said, there) in [("", "not removed", true), ("n", "not removed", true), ("y", "\nremoved", false)]
+        {
+            let mut terminal = Terminal::start(&stage, &["results", "gc"]);
+            terminal.wait_for("remove 1 file, 5 B? [y/N]");
+            assert!(orphan.exists());
+            terminal.type_line(answer);
+            terminal.wait_for(&format!("{said}: 1 file, 5 B"));
+            assert!(terminal.wait_for_end().success());
+            assert_eq!(orphan.exists(), there, "{answer:?}");
+        }
+    });
+}
+
 // spec: X8
 #[tokio::test(flavor = "multi_thread")]
 async fn a_damaged_record_and_an_open_session_keep_everything_of_theirs() {
@@ -109,7 +129,7 @@ async fn a_damaged_record_and_an_open_session_keep_everything_of_theirs() {
         .ended_with(0)
         .complained_about(&["open in another process", "nothing to remove"]);
     pacer.open();
-    assert!(crate::stage::block(|| open.wait().unwrap()).success());
+    assert!(block(|| open.wait().unwrap()).success());
 
     let path = stage.transcripts().remove(0);
     let whole = std::fs::read_to_string(&path).unwrap();
