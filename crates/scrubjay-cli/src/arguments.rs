@@ -151,6 +151,18 @@ pub(crate) enum Command {
         #[command(flatten)]
         which: WhichSession,
     },
+    /// Give a session room: a summary takes the place of what was said
+    Compact(CompactFlags),
+    /// Take the last compaction of a session back
+    Uncompact {
+        #[command(flatten)]
+        which: WhichSession,
+    },
+    /// Tool results that were too large for the window and lie on disk
+    Results {
+        #[command(subcommand)]
+        what: ResultsCommand,
+    },
     /// Every setting and where its value comes from
     Flags,
     /// Every number that can be tuned
@@ -175,6 +187,57 @@ pub(crate) struct WhichSession {
     /// Its id, the beginning of it, or `last`
     #[arg(long, value_name = "ID", default_value = "last")]
     pub(crate) session: String,
+}
+
+/// What is to be compacted.
+#[derive(Debug, Args)]
+pub(crate) struct CompactFlags {
+    #[command(flatten)]
+    pub(crate) which: WhichSession,
+    /// Show what would happen; nothing is changed
+    #[arg(long, conflicts_with = "list")]
+    pub(crate) preview: bool,
+    /// Show the questions with their numbers
+    #[arg(long, conflicts_with_all = ["from", "up_to"])]
+    pub(crate) list: bool,
+    /// Summarise question N and what follows; what precedes it stays, and stays cached
+    #[arg(long, value_name = "N", conflicts_with = "up_to")]
+    pub(crate) from: Option<u64>,
+    /// Summarise everything up to question N and its answer; what follows stays
+    #[arg(long, value_name = "N")]
+    pub(crate) up_to: Option<u64>,
+    /// What the summary should attend to
+    #[arg(value_name = "FOCUS")]
+    pub(crate) focus: Vec<String>,
+}
+
+/// About stored tool results.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ResultsCommand {
+    /// What is stored
+    Ls {
+        #[command(flatten)]
+        which: WhichSession,
+        /// Those of every session of this project
+        #[arg(long, conflicts_with = "session")]
+        all: bool,
+    },
+    /// The whole text of one, to standard output
+    Get {
+        /// The call it answers, or the beginning of its id
+        call: String,
+        #[command(flatten)]
+        which: WhichSession,
+    },
+    /// Remove files that no session of this project refers to
+    Gc {
+        /// Only say what would be removed
+        #[arg(long, conflicts_with = "yes")]
+        dry_run: bool,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
+    },
 }
 
 /// About settings.

@@ -1,5 +1,6 @@
 //! How things go wrong for a person: what happened, what to do, and the exit code a script can rely on.
 
+use scrubjay::context::compaction::boundary::NotCompacted;
 use scrubjay::model::ModelError;
 use scrubjay::transcript::TranscriptError;
 use std::process::ExitCode;
@@ -119,8 +120,23 @@ impl From<scrubjay::Error> for Failure {
         match error {
             scrubjay::Error::Model(error) => error.into(),
             scrubjay::Error::Transcript(error) => error.into(),
+            scrubjay::Error::NotCompacted(reason) => reason.into(),
             scrubjay::Error::Interrupted => Self::new(Exit::Interrupted, "interrupted"),
             other => Self::failed(other.to_string()),
+        }
+    }
+}
+
+impl From<NotCompacted> for Failure {
+    fn from(reason: NotCompacted) -> Self {
+        let message = reason.to_string();
+        match reason {
+            NotCompacted::Nothing | NotCompacted::NoSuchMessage(_) | NotCompacted::NotSmaller { .. } => {
+                Self::nothing_found(message)
+            }
+            NotCompacted::Model(error) => Self { message, ..error.into() },
+            NotCompacted::Interrupted => Self::new(Exit::Interrupted, message),
+            NotCompacted::OpenRound | NotCompacted::TooSmall(_) | NotCompacted::Empty => Self::failed(message),
         }
     }
 }
@@ -169,6 +185,22 @@ mod tests {
         assert_eq!(codes.map(Exit::code), [0, 1, 2, 3, 4, 5]);
         assert_eq!(Failure::from(ModelError::Unreachable("x".into())).exit, Exit::Unreachable);
         assert_eq!(Failure::from(ModelError::Unauthorised("x".into())).exit, Exit::Failed);
+    }
+
+    #[test]
+    fn a_compaction_that_did_not_happen_says_why_with_its_number() {
+        for (reason, exit) in [
+            (NotCompacted::Nothing, Exit::NothingFound),
+            (NotCompacted::NotSmaller { before: 2, after: 2 }, Exit::NothingFound),
+            (NotCompacted::Empty, Exit::Failed),
+            (NotCompacted::OpenRound, Exit::Failed),
+            (NotCompacted::Model(ModelError::Unreachable("x".into())), Exit::Unreachable),
+            (NotCompacted::Interrupted, Exit::Interrupted),
+        ] {
+            let words = reason.to_string();
+            let failure = Failure::from(scrubjay::Error::NotCompacted(reason));
+            assert_eq!((failure.exit, failure.message), (exit, words));
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod arguments;
 mod chat;
 mod commands;
+mod compaction;
 mod environment;
 mod failure;
 mod happening;
@@ -12,6 +13,7 @@ mod paper;
 mod permit;
 mod places;
 mod remote_flags;
+mod remedies;
 mod report;
 mod seat;
 mod service;
@@ -65,6 +67,14 @@ async fn run(arguments: &Arguments, environment: Environment, paper: &Paper) -> 
     let goes_on = arguments.session.newest || arguments.session.resume.is_some();
     match (&arguments.command, &arguments.print, &arguments.words) {
         (Some(Command::Chat), _, _) => talk(arguments, workplace, paper).await,
+        (Some(Command::Compact(flags)), _, _) if !flags.list => {
+            let seat = sit_down(arguments, workplace, paper).await?;
+            commands::compact::run(arguments, flags, seat, paper).await
+        }
+        (Some(Command::Uncompact { which }), _, _) => {
+            let seat = sit_down(arguments, workplace, paper).await?;
+            commands::compact::undo(arguments, which, &seat, paper)
+        }
         (Some(command), _, _) => commands::run(command, &workplace, paper).await,
         (None, Some(_), _) => {
             let seat = sit_down(arguments, workplace, paper).await?;

@@ -198,6 +198,15 @@ pub(crate) fn short(number: u64) -> String {
     }
 }
 
+/// Bytes in few letters: `950 B`, `12.3 kB`.
+pub(crate) fn size(bytes: u64) -> String {
+    let short = short(bytes);
+    match short.strip_suffix(['k', 'M']) {
+        Some(number) => format!("{number} {}B", &short[number.len()..]),
+        None => format!("{short} B"),
+    }
+}
+
 /// Dollars, fine enough that a small question does not cost nothing.
 pub(crate) fn dollars(amount: f64) -> String {
     if amount >= 1.0 { format!("${amount:.2}") } else { format!("${amount:.4}") }
@@ -238,6 +247,7 @@ mod tests {
         assert_eq!([0, 999, 1_000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
         assert_eq!([7, 1_000, 12_345, 999_949, 1_250_000].map(short), ["7", "1.0k", "12.3k", "999.9k", "1.2M"]);
         assert_eq!([dollars(0.00123), dollars(12.3)], ["$0.0012", "$12.30"]);
+        assert_eq!([950, 12_345, 30_000_000].map(size), ["950 B", "12.3 kB", "30.0 MB"]);
         assert_eq!(percent(1, 0), 100);
     }
 

@@ -1,6 +1,7 @@
 //! What a session holds and what it took, in words and as JSON.
 
 use crate::paper::{Ink, Tone, counted, dollars, grouped, percent, short};
+use crate::remedies::Remedies;
 use crate::service::Service;
 use jiff::Timestamp;
 use scrubjay::clock::{age_in_days, age_in_words};
@@ -16,12 +17,13 @@ pub(crate) struct Filling {
     certainty: &'static str,
     by_share: Vec<(String, u64)>,
     by_form: Vec<(String, u64)>,
+    remedies: Remedies,
 }
 
 impl Filling {
     /// By the session's own count.
-    pub(crate) fn of(view: &View, window: ContextWindow, limits: &Limits) -> Self {
-        let count = &view.count;
+    pub(crate) fn of(transcript: &Transcript, window: ContextWindow, limits: &Limits) -> Self {
+        let count = &transcript.view().count;
         let certainty = match count.certainty() {
             Certainty::Reported => "reported by the service",
             Certainty::ReportedThenEstimated => "reported by the service, the newest part estimated",
@@ -32,14 +34,14 @@ impl Filling {
             certainty,
             by_share: count.by_share().into_iter().map(|(share, tokens)| (word(&share), tokens)).collect(),
             by_form: count.by_form().into_iter().map(|(form, tokens)| (word(&form), tokens)).collect(),
+            remedies: Remedies::of(transcript, limits),
         }
     }
 
     /// With the count that the service made just now. Its parts cannot be counted apart, so they stay in proportion.
     pub(crate) fn counted(mut self, total: u64) -> Self {
-        let before = self.budget.used.max(1);
-        for (_, tokens) in self.by_share.iter_mut().chain(&mut self.by_form) {
-            *tokens = u64::try_from(u128::from(*tokens) * u128::from(total) / u128::from(before)).unwrap_or(u64::MAX);
+        for parts in [&mut self.by_share, &mut self.by_form] {
+            rescale(parts, self.budget.used.max(1), total);
         }
         self.budget.used = total;
         self.certainty = "counted by the service as the next question would find it; parts in proportion to estimates";
@@ -68,7 +70,19 @@ impl Filling {
         for (name, left) in [("warning", warning), ("compaction", compaction), ("refusal", refusal)] {
             lines.push(format!("  {name:<14} {:>12}", grouped(left)));
         }
+        let remedies = self.remedies.words();
+        if !remedies.is_empty() {
+            lines.push(ink.paint(Tone::Faint, "what was done about it"));
+            lines.extend(remedies.iter().map(|line| format!("  {line}")));
+        }
+        lines.extend(self.advice().map(|advice| ink.paint(Tone::Warning, advice)));
         lines.join("\n")
+    }
+
+    /// The next useful command, when room is short.
+    fn advice(&self) -> Option<&'static str> {
+        let short = self.budget.used > self.budget.warning;
+        short.then_some("nearly full: /compact in the chat, or `scrubjay compact`, makes room (--preview looks first)")
     }
 
     pub(crate) fn json(&self) -> Value {
@@ -82,7 +96,21 @@ impl Filling {
             "certainty": self.certainty,
             "by_share": parts(&self.by_share),
             "by_form": parts(&self.by_form),
+            "remedies": self.remedies.json(),
+            "advice": self.advice(),
         })
+    }
+}
+
+/// Parts of one whole, in proportion to another; what rounding leaves goes to the largest, so that they still add up.
+fn rescale(parts: &mut [(String, u64)], before: u64, total: u64) {
+    let mut given = 0;
+    for (_, tokens) in parts.iter_mut() {
+        *tokens = u64::try_from(u128::from(*tokens) * u128::from(total) / u128::from(before)).unwrap_or(u64::MAX);
+        given += *tokens;
+    }
+    if let Some((_, largest)) = parts.iter_mut().max_by_key(|(_, tokens)| *tokens) {
+        *largest += total.saturating_sub(given);
     }
 }
 
@@ -198,7 +226,7 @@ pub(crate) fn footer(transcript: &Transcript, asked: &Usage, service: &Service, 
         parts.push(dollars(total));
     }
     if budget.used > budget.warning {
-        parts.push("the window is nearly full: /clear begins a new session".to_owned());
+        parts.push("the window is nearly full: /compact makes room, /clear begins a new session".to_owned());
     }
     parts.join(" · ")
 }
@@ -251,11 +279,27 @@ mod tests {
     fn the_window_is_told_by_layer_and_by_form() {
         let limits = Limits::default();
         let window = ContextWindow { size: 200_000, max_output: 64_000 };
-        let filling = Filling::of(&View::default(), window, &limits);
+        let transcript = Transcript::in_memory("s".into(), limits.clone().into());
+        let filling = Filling::of(&transcript, window, &limits);
         let words = filling.words(Ink::Plain);
         for part in ["by layer", "by form", "compaction", "167,000", "estimated"] {
             assert!(words.contains(part), "{part} in {words}");
         }
-        assert_eq!(filling.counted(100_000).json()["left"]["compaction"], 67_000);
+        let counted = filling.counted(100_000).json();
+        assert_eq!((&counted["left"]["compaction"], &counted["advice"]), (&67_000.into(), &Value::Null));
+        let full = Filling::of(&transcript, window, &limits).counted(160_000);
+        assert!(full.words(Ink::Plain).contains("/compact"), "{}", full.words(Ink::Plain));
+    }
+
+    // spec: T6
+    #[test]
+    fn rescaled_parts_add_up() {
+        for (parts, before, total) in
+            [([1, 1, 1], 3, 100), ([7, 11, 0], 18, 1_000_003), ([5, 5, 5], 15, 0), ([1, 2, 3], 6, u64::MAX)]
+        {
+            let mut parts = parts.map(|tokens| (String::new(), tokens)).to_vec();
+            rescale(&mut parts, before, total);
+            assert_eq!(parts.iter().map(|(_, tokens)| tokens).sum::<u64>(), total);
+        }
     }
 }

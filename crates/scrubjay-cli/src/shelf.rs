@@ -4,10 +4,10 @@ use crate::failure::Failure;
 use crate::workplace::Workplace;
 use jiff::Timestamp;
 use scrubjay::limits::Limits;
-use scrubjay::message::{Origin, SessionId, Usage};
+use scrubjay::message::{Message, Origin, SessionId, Usage};
 use scrubjay::paths::ProjectLayout;
 use scrubjay::tools::shown;
-use scrubjay::transcript::{Damage, Transcript, TranscriptError};
+use scrubjay::transcript::{Damage, Entry, Transcript, TranscriptError};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -159,16 +159,26 @@ fn moment(time: SystemTime) -> Timestamp {
     Timestamp::try_from(time).unwrap_or(Timestamp::UNIX_EPOCH)
 }
 
-/// How many questions a person asked.
+/// How many questions a person asked. The record is counted, because a compaction takes questions out of the view.
 pub(crate) fn asked(transcript: &Transcript) -> u64 {
-    transcript.view().history.iter().filter(|message| message.origin == Origin::Person).count() as u64
+    questions(transcript).count() as u64
+}
+
+fn questions(transcript: &Transcript) -> impl Iterator<Item = &Message> {
+    transcript.records().iter().filter_map(|record| match &record.entry {
+        Entry::Said(message) if message.origin == Origin::Person => Some(message.as_ref()),
+        _ => None,
+    })
 }
 
 /// The first question on one line.
 fn title(transcript: &Transcript) -> String {
+    questions(transcript).next().map(|message| headline(&message.text())).unwrap_or_default()
+}
+
+/// The beginning of what somebody said, on one line.
+pub(crate) fn headline(words: &str) -> String {
     const LONGEST: usize = 60;
-    let first = transcript.view().history.iter().find(|message| message.origin == Origin::Person);
-    let words = first.map(|message| message.text()).unwrap_or_default();
     let line = words.split_whitespace().collect::<Vec<_>>().join(" ");
     let line = shown(&line);
     match line.char_indices().nth(LONGEST) {

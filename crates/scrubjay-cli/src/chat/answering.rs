@@ -12,41 +12,58 @@ use scrubjay::{Answer, Error, Interrupt, Session};
 use std::time::Instant;
 use tokio::task::JoinHandle;
 
-type Answering = JoinHandle<(Session, Result<Answer, Error>)>;
-
 impl Chat {
     /// Ask, and stay with it until there is an answer or none.
     pub(super) async fn answer(&mut self, question: Vec<Block>) -> Result<Next, Failure> {
-        let Some(mut session) = self.session.take() else { return Ok(Next::Leave) };
+        let (answer, next) = self
+            .stay_with(async move |mut session| {
+                let answer = session.ask(question).await;
+                (session, answer)
+            })
+            .await?;
+        if let Some(answer) = answer {
+            self.conclude(answer)?;
+            self.follow_mode()?;
+        }
+        Ok(next)
+    }
+
+    /// Let the session work, and stay with it: show what happens, listen for Ctrl-C. A session that broke is opened again
+    /// from what was saved, and there is no outcome.
+    pub(super) async fn stay_with<T, W, F>(&mut self, work: W) -> Result<(Option<T>, Next), Failure>
+    where
+        W: FnOnce(Session) -> F,
+        F: Future<Output = (Session, T)> + Send + 'static,
+        T: Send + 'static,
+    {
+        let Some(session) = self.session.take() else { return Ok((None, Next::Leave)) };
         let interrupt = session.interrupt();
         let id = session.transcript().session().to_string();
-        let work: Answering = tokio::spawn(async move {
-            let answer = session.ask(question).await;
-            (session, answer)
-        });
-        let (done, next) = self.watch(work, &interrupt).await?;
+        let (done, next) = self.watch(tokio::spawn(work(session)), &interrupt).await?;
         while let Ok(happening) = self.happenings.try_recv() {
             self.meet(happening, &interrupt).await?;
         }
         self.screen.end_line().map_err(unwritten)?;
         match done {
-            Ok((session, answer)) => {
-                self.conclude(&session, answer)?;
+            Ok((session, outcome)) => {
                 self.session = Some(session);
-                self.follow_mode()?;
-                Ok(next)
+                Ok((Some(outcome), next))
             }
             Err(error) => {
                 tracing::error!(%error, "the session broke");
                 self.complain(&Failure::failed("the session broke inside; it is opened again from what was saved"))?;
                 let place = Shelf::of(&self.seat.workplace).find(&id)?;
                 self.begin(Beginning::GoOn(place), Change::Resume).await?;
-                Ok(next)
+                Ok((None, next))
             }
         }
     }
 
-    async fn watch(&mut self, mut work: Answering, interrupt: &Interrupt) -> Result<(Finished, Next), Failure> {
+    async fn watch<T>(
+        &mut self,
+        mut work: JoinHandle<T>,
+        interrupt: &Interrupt,
+    ) -> Result<(Finished<T>, Next), Failure> {
         let mut next = Next::Stay;
         let mut presses = 0;
         loop {
@@ -77,10 +94,11 @@ impl Chat {
         }
     }
 
-    fn conclude(&mut self, session: &Session, answer: Result<Answer, Error>) -> Result<(), Failure> {
+    fn conclude(&mut self, answer: Result<Answer, Error>) -> Result<(), Failure> {
         tracing::info!(answered = answer.is_ok(), "a question is done");
         match answer {
             Ok(answer) => {
+                let Some(session) = &self.session else { return Ok(()) };
                 let line = footer(session.transcript(), &answer.usage, &self.seat.service, &self.seat.workplace.limits);
                 self.aside(&line)
             }
@@ -92,4 +110,4 @@ impl Chat {
     }
 }
 
-type Finished = Result<(Session, Result<Answer, Error>), tokio::task::JoinError>;
+type Finished<T> = Result<T, tokio::task::JoinError>;

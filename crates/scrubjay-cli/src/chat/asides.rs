@@ -29,6 +29,11 @@ impl Chat {
             Slash::Model(name) => self.model(name).await,
             Slash::Plan => self.plan(),
             Slash::Tasks => self.tasks(),
+            Slash::Uncompact => self.uncompact(),
+            Slash::Compact(compact) => match self.compact(compact).await {
+                Ok(next) => return Ok(next),
+                Err(failure) => Err(failure),
+            },
         };
         // What a command could not do is said, and the chat goes on.
         match done {
@@ -52,7 +57,7 @@ impl Chat {
     fn context(&mut self) -> Result<(), Failure> {
         let Some(session) = &self.session else { return Ok(()) };
         let window = self.seat.service.model.window();
-        let filling = Filling::of(session.transcript().view(), window, &self.seat.workplace.limits);
+        let filling = Filling::of(session.transcript(), window, &self.seat.workplace.limits);
         self.say(&filling.words(self.paper.ink))
     }
 

@@ -2,6 +2,7 @@
 
 mod answering;
 mod asides;
+mod compacting;
 mod consent;
 mod keyboard;
 mod screen;

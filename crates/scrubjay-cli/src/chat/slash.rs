@@ -1,5 +1,6 @@
 //! Slash commands: what a line that begins with `/` means.
 
+use crate::compaction::Order;
 use crate::nearest::nearest;
 
 /// A command inside the chat.
@@ -13,7 +14,33 @@ pub(super) enum Slash {
     Model(Option<String>),
     Plan,
     Tasks,
+    Compact(Compact),
+    Uncompact,
     Quit,
+}
+
+/// What `/compact` should do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Compact {
+    /// Show the questions with their numbers.
+    List,
+    /// Show what would happen.
+    Preview(Order),
+    /// Do it.
+    Now(Order),
+}
+
+impl Compact {
+    fn read(typed: &str) -> Result<Self, String> {
+        let typed = typed.trim();
+        match typed.strip_prefix("--preview") {
+            Some(rest) if rest.is_empty() || rest.starts_with(char::is_whitespace) => {
+                Order::read(rest).map(Compact::Preview)
+            }
+            _ if typed == "list" => Ok(Compact::List),
+            _ => Order::read(typed).map(Compact::Now),
+        }
+    }
 }
 
 /// Every command with what it does, in the order `/help` shows them.
@@ -21,6 +48,12 @@ pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
     ("help", "", "this list"),
     ("clear", "", "begin a new session; the old one stays on disk"),
     ("context", "", "what is in the window, and how much room is left"),
+    (
+        "compact",
+        "[focus]",
+        "a summary takes the place of what was said; --preview looks first; from N, up_to N: a part",
+    ),
+    ("uncompact", "", "take the last compaction back"),
     ("cost", "", "what this session took"),
     ("resume", "[id]", "go on with another session of this project"),
     ("model", "[name]", "show or change the model"),
@@ -44,6 +77,8 @@ impl Slash {
             "model" => Ok(Slash::Model(rest)),
             "plan" => Ok(Slash::Plan),
             "tasks" => Ok(Slash::Tasks),
+            "compact" => Compact::read(&rest.unwrap_or_default()).map(Slash::Compact),
+            "uncompact" => Ok(Slash::Uncompact),
             "quit" | "exit" => Ok(Slash::Quit),
             unknown => {
                 let meant = nearest(unknown, COMMANDS.iter().map(|(name, _, _)| *name));
@@ -58,17 +93,21 @@ impl Slash {
 pub(super) fn help() -> String {
     let mut text = String::new();
     for (name, argument, meaning) in COMMANDS {
-        text.push_str(&format!("  {:<14} {meaning}\n", format!("/{name} {argument}").trim_end()));
+        text.push_str(&format!("  {:<18} {meaning}\n", format!("/{name} {argument}").trim_end()));
     }
-    text.push_str("  !command       run a shell command; the model sees it with your next question\n");
+    text.push_str("  !command           run a shell command; the model sees it with your next question\n");
     text.push_str("  Alt-Enter, or a line that ends in \\ or opens ```: more lines\n");
-    text.push_str("  Ctrl-C         stop the answer; twice: leave");
+    text.push_str("  Ctrl-C             stop the answer; twice: leave");
     text
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn focused(kind: fn(Order) -> Compact, focus: &str) -> Slash {
+        Slash::Compact(kind(Order { focus: Some(focus.into()), ..Order::default() }))
+    }
 
     // spec: Q7
     #[test]
@@ -78,10 +117,18 @@ mod tests {
             ("/model  claude-opus-5 ", Slash::Model(Some("claude-opus-5".into()))),
             ("/model", Slash::Model(None)),
             ("/resume 019a", Slash::Resume(Some("019a".into()))),
+            ("/compact", Slash::Compact(Compact::Now(Order::default()))),
+            ("/compact list", Slash::Compact(Compact::List)),
+            ("/compact list the open ends", focused(Compact::Now, "list the open ends")),
+            ("/compact --preview", Slash::Compact(Compact::Preview(Order::default()))),
+            ("/compact --preview the seeds", focused(Compact::Preview, "the seeds")),
+            ("/uncompact", Slash::Uncompact),
             ("/exit", Slash::Quit),
         ] {
             assert_eq!(Slash::read(line), Ok(slash), "{line}");
         }
+        assert!(Slash::read("/compact --previews").unwrap_err().contains("--preview"));
+        assert!(Slash::read("/compact from now").unwrap_err().contains("/compact list"));
         assert!(Slash::read("/hlep").unwrap_err().contains("did you mean /help?"));
         assert!(!Slash::read("/\u{1b}[31m").unwrap_err().contains('\u{1b}'));
         for (name, _, _) in COMMANDS {

@@ -6,13 +6,13 @@ use crate::failure::Failure;
 use crate::paper::{Form, Paper};
 use crate::report::Filling;
 use crate::service::Service;
-use crate::shelf::damage_in_words;
+use crate::shelf::{asked, damage_in_words};
 use crate::workplace::Workplace;
 use jiff::Timestamp;
 use scrubjay::message::{Block, Message, MessageId, Origin, Role};
 use scrubjay::prompt::Prompt;
 use scrubjay::settings::key;
-use scrubjay::transcript::View;
+use scrubjay::transcript::Transcript;
 use std::sync::Arc;
 
 /// Where the number comes from.
@@ -42,12 +42,12 @@ pub(super) async fn run(
     let filling = match counting {
         Counting::Estimate => {
             let window = window(workplace, named.as_deref())?;
-            Filling::of(view, window, &workplace.limits)
+            Filling::of(&transcript, window, &workplace.limits)
         }
         Counting::Exact => {
             let service = Service::connect(workplace, named.as_deref()).await?;
-            let total = count(&service, view).await?;
-            Filling::of(view, service.model.window(), &workplace.limits).counted(total)
+            let total = count(&service, &transcript).await?;
+            Filling::of(&transcript, service.model.window(), &workplace.limits).counted(total)
         }
     };
     if paper.form == Form::Json {
@@ -64,9 +64,9 @@ fn window(workplace: &Workplace, named: Option<&str>) -> Result<scrubjay::tokens
     Ok(crate::service::catalogue(workplace)?.window(model, &[], None, &workplace.limits))
 }
 
-async fn count(service: &Service, view: &View) -> Result<u64, Failure> {
-    let mut prompt = Prompt::of(view);
-    if !prompt.history.iter().any(|message| message.origin == Origin::Person) {
+async fn count(service: &Service, transcript: &Transcript) -> Result<u64, Failure> {
+    let mut prompt = Prompt::of(transcript.view());
+    if asked(transcript) == 0 {
         return Err(Failure::nothing_found("nothing was asked in this session, so there is nothing to count"));
     }
     // A request ends with something for the model to answer, so the shortest question stands in for the next one.

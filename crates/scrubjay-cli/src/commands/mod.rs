@@ -1,15 +1,18 @@
 //! The commands: each looks, says what it saw, and leaves.
 
+pub(crate) mod compact;
 mod config;
 mod context;
 mod cost;
 mod doctor;
 mod limits;
 pub(crate) mod print;
+mod results;
 mod sessions;
 mod status;
+mod sweep;
 
-use crate::arguments::{Arguments, Command, ConfigCommand, WhichSession};
+use crate::arguments::{Arguments, Command, ConfigCommand, ResultsCommand, WhichSession};
 use crate::failure::Failure;
 use crate::paper::{Paper, unwritten};
 use crate::shelf::{Place, Shelf};
@@ -20,7 +23,7 @@ use std::io::Write as _;
 /// Run one of the commands that only look.
 pub(crate) async fn run(command: &Command, workplace: &Workplace, paper: &Paper) -> Result<(), Failure> {
     match command {
-        Command::Status | Command::Chat => status::run(workplace, paper),
+        Command::Status | Command::Chat | Command::Uncompact { .. } => status::run(workplace, paper),
         Command::Sessions { all } => {
             sessions::run(workplace, paper, if *all { usize::MAX } else { sessions::usual(workplace) })
         }
@@ -28,6 +31,8 @@ pub(crate) async fn run(command: &Command, workplace: &Workplace, paper: &Paper)
             let counting = if *exact { context::Counting::Exact } else { context::Counting::Estimate };
             context::run(workplace, paper, which, counting).await
         }
+        Command::Compact(flags) => compact::list(workplace, paper, &flags.which),
+        Command::Results { what } => stored(what, workplace, paper),
         Command::Cost { which } => cost::run(workplace, paper, which),
         Command::Flags => config::flags(workplace, paper),
         Command::Limits => limits::run(workplace, paper),
@@ -36,6 +41,17 @@ pub(crate) async fn run(command: &Command, workplace: &Workplace, paper: &Paper)
         Command::Config { what: ConfigCommand::Show { origin: false } } => config::show(workplace, paper),
         Command::Doctor => doctor::run(workplace, paper),
         Command::Completions { shell } => completions(*shell),
+    }
+}
+
+fn stored(what: &ResultsCommand, workplace: &Workplace, paper: &Paper) -> Result<(), Failure> {
+    match what {
+        ResultsCommand::Ls { all: true, .. } => results::list_all(workplace, paper),
+        ResultsCommand::Ls { which, .. } => results::list(workplace, paper, which),
+        ResultsCommand::Get { call, which } => results::get(workplace, paper, which, call),
+        ResultsCommand::Gc { dry_run: true, .. } => sweep::run(workplace, paper, sweep::Resolve::Look),
+        ResultsCommand::Gc { yes: true, .. } => sweep::run(workplace, paper, sweep::Resolve::Remove),
+        ResultsCommand::Gc { .. } => sweep::run(workplace, paper, sweep::Resolve::Ask),
     }
 }
 

@@ -65,7 +65,7 @@ async fn whole(session: &mut Session, source: &str, question: String) -> Result<
 }
 
 /// A signal that cannot be listened for never comes.
-async fn next(signal: &mut std::io::Result<tokio::signal::unix::Signal>) {
+pub(super) async fn next(signal: &mut std::io::Result<tokio::signal::unix::Signal>) {
     let heard = match signal {
         Ok(signal) => signal.recv().await,
         Err(_) => None,

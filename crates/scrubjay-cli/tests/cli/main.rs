@@ -6,7 +6,9 @@
 mod bad_input;
 mod chat;
 mod commands;
+mod compaction;
 mod print;
+mod results;
 mod stage;
 mod survival;
 mod terminal;

@@ -5,7 +5,7 @@ use crate::context::compaction::boundary::{self, NotCompacted, Part, Planned, Wi
 use crate::context::{self, Full};
 use crate::hooks::{HookEvent, Moment};
 use crate::settings::key;
-use crate::transcript::{Compaction, Entry, Trigger, View};
+use crate::transcript::{Compaction, Entry, Record, Trigger, View};
 use tokio_util::sync::CancellationToken;
 
 /// What a compaction did.
@@ -38,7 +38,9 @@ impl Session {
         let Some((id, _)) = view.compactions.last() else { return Err(Error::NotCompacted(NotCompacted::Nothing)) };
         let (id, before) = (*id, view.count.total());
         let mut records = self.transcript.records().to_vec();
-        records.retain(|record| record.id != id);
+        let parent = records.last().map(|record| record.id);
+        let entry = Entry::Reverted { entry: id };
+        records.push(Record { id: parent.map_or(0, |id| id + 1), parent, at: self.desk.clock.now(), entry });
         let after = View::of(&records, &self.desk.limits).whole().count.total();
         let refusal = context::budget(&self.transcript, &self.desk).refusal;
         if after > refusal {

@@ -133,7 +133,7 @@ impl Log {
 }
 
 /// Take the right to append to a session for as long as the returned file lives; `None`: somebody else has it.
-pub(super) fn take_pen(path: &Path) -> io::Result<Option<File>> {
+pub fn take_pen(path: &Path) -> io::Result<Option<File>> {
     let folder = path.with_extension("");
     private_folder(&folder)?;
     let file = OpenOptions::new()

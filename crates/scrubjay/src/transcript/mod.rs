@@ -6,7 +6,7 @@ mod opening;
 mod view;
 
 pub use entry::{Author, Began, Call, Cause, Compaction, Entry, EntryId, Noted, Record, Spilled, Trigger};
-pub use file::{Damage, FORMAT, Log, Reading, read};
+pub use file::{Damage, FORMAT, Log, Reading, read, take_pen};
 pub use opening::{Opening, Options, Thinking, ToolSpec, Ttl};
 pub use view::{CLEARED, Spent, View};
 
@@ -14,6 +14,7 @@ use crate::limits::Limits;
 use crate::message::{Block, Message, MessageId, Origin, Role, SessionId};
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -122,10 +123,19 @@ impl Transcript {
     /// The same history under a new name: what happens here from now on does not happen there.
     pub fn fork(&self, path: &Path, began: Began, at: Timestamp) -> Result<Self, TranscriptError> {
         let mut copy = Self::create(path, began, at, self.limits.clone())?;
+        // Records that damage took or that are not copied leave gaps, so an entry may have another place there.
+        let mut places = BTreeMap::new();
         for record in &self.records {
-            if !matches!(record.entry, Entry::Began(_) | Entry::Unknown(_)) {
-                copy.append(record.entry.clone(), record.at)?;
-            }
+            let entry = match &record.entry {
+                Entry::Began(_) | Entry::Unknown(_) => continue,
+                Entry::Reverted { entry } => match places.get(entry) {
+                    Some(place) => Entry::Reverted { entry: *place },
+                    None => continue,
+                },
+                other => other.clone(),
+            };
+            copy.append(entry, record.at)?;
+            places.extend(copy.records.last().map(|copied| (record.id, copied.id)));
         }
         Ok(copy)
     }

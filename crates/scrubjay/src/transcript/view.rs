@@ -50,16 +50,21 @@ pub struct Spent {
 impl View {
     /// Fold a list of records.
     pub fn of(records: &[Record], limits: &Limits) -> Self {
-        let reverted: BTreeSet<EntryId> = records
+        let reverted: BTreeMap<EntryId, EntryId> = records
             .iter()
             .filter_map(|record| match record.entry {
-                Entry::Reverted { entry } => Some(entry),
+                Entry::Reverted { entry } => Some((entry, record.id)),
                 _ => None,
             })
             .collect();
         let mut view = Self::default();
-        for record in records.iter().filter(|record| !reverted.contains(&record.id)) {
-            view.apply(record, limits);
+        for record in records.iter().filter(|record| !reverted.contains_key(&record.id)) {
+            let between = reverted.iter().any(|(entry, end)| (entry..end).contains(&&record.id));
+            match &record.entry {
+                // What the service measured then was another conversation.
+                Entry::Replied(call) if between => view.spend(call),
+                _ => view.apply(record, limits),
+            }
         }
         view
     }
@@ -118,6 +123,10 @@ impl View {
         if call.source == super::Call::MAIN {
             self.count.report(&call.usage, self.asked_at);
         }
+        self.spend(call);
+    }
+
+    fn spend(&mut self, call: &super::Call) {
         let spent = self.spent.entry((call.source.clone(), call.model.clone())).or_default();
         spent.calls += 1;
         spent.usage += call.usage;

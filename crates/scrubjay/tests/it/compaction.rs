@@ -4,7 +4,7 @@ use scrubjay::context::compaction::boundary::{NotCompacted, Part, Wish};
 use scrubjay::event::Event;
 use scrubjay::hooks::Hooks;
 use scrubjay::limits::Limits;
-use scrubjay::message::{MessageId, Origin};
+use scrubjay::message::{MessageId, Origin, Usage};
 use scrubjay::model::ModelError;
 use scrubjay::prompt::Prompt;
 use scrubjay::tokens::ContextWindow;
@@ -106,6 +106,26 @@ async fn a_compaction_can_be_taken_back_and_the_next_request_is_what_it_would_ha
     let mut story = story.resume().unwrap();
     story.ask("Still?").await.unwrap();
     assert!(story.session.transcript().view().compactions.is_empty());
+}
+
+// spec: C12
+// spec: T2
+#[tokio::test]
+async fn what_was_measured_while_it_was_compacted_says_nothing_about_the_whole() {
+    // A service that counts what it was sent.
+    let counted = Scripted::new().afterwards(|prompt| {
+        let sent: usize = prompt.history.iter().map(|message| message.text().len()).sum();
+        let words = if wants_summary(prompt) { SUMMARY.to_owned() } else { "an answer of some length ".repeat(60) };
+        Ok(Turn::text(words).counting(Usage { input: sent as u64 / 4, ..Usage::default() }))
+    });
+    let (mut story, _) = begun(counted);
+    talk(&mut story, 6).await;
+    let whole = story.session.transcript().view().count.total();
+    story.session.compact(manual()).await.unwrap();
+    talk(&mut story, 1).await;
+    let taken_back = story.session.uncompact().unwrap();
+    let now = story.session.transcript().view().count.total();
+    assert!(now > whole && now == taken_back.after, "{whole} before it, {now} now: {taken_back:?}");
 }
 
 // spec: C12

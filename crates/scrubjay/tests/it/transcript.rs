@@ -56,6 +56,28 @@ fn a_session_goes_on_where_it_stopped() {
     assert_ne!(said.id, ids, "a resumed session goes on numbering");
 }
 
+// spec: Q4
+#[test]
+fn what_was_taken_back_stays_taken_back_in_a_copy_of_a_damaged_session() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("s.jsonl");
+    let mut whole = filled(&path, 3);
+    let taken_back = whole
+        .records()
+        .iter()
+        .find(|record| matches!(&record.entry, Entry::Said(message) if message.text() == "answer 1"));
+    let entry = taken_back.unwrap().id;
+    whole.append(Entry::Reverted { entry }, now()).unwrap();
+    drop(whole);
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.replacen("question 0", "qu?stion 0", 1)).unwrap();
+    let (damaged, damage) = Transcript::peek(&path, session(), limits()).unwrap();
+    assert_eq!(damage.len(), 1);
+    assert_eq!(texts(&damaged), ["answer 0", "question 1", "question 2", "answer 2"]);
+    let copy = damaged.fork(&home.path().join("t.jsonl"), Began { session: "t".into(), ..began() }, now()).unwrap();
+    assert_eq!(texts(&copy), texts(&damaged));
+}
+
 // spec: X8
 #[test]
 fn nobody_else_can_read_a_session() {
