@@ -6,7 +6,7 @@ use super::deeds::Deeds;
 use super::extract::{Seen, Summary, TooSmall, anchor_lines, anchor_room, base_of, buy, preamble};
 use super::offers::{Past, written};
 use super::prose::one_line;
-use super::quotes::{self, Said, Wholes};
+use super::quotes::{self, Carrier, Said, Wholes};
 use super::sections::{ALL, Section, Sections};
 use super::todo;
 use crate::limits::Limits;
@@ -63,8 +63,9 @@ pub fn check<M: Borrow<Message>>(messages: &[M], text: &str, limits: &Limits) ->
         let kept = squeezed.contains(&constraint.text);
         all.push((Finding { what: What::Constraint, text: constraint.text, weight: CONSTRAINT_WEIGHT }, kept));
     }
+    let carrier = Carrier::new(text);
     for said in quotes::said(messages, &|_| None) {
-        let kept = quotes::carries(text, &said, limits);
+        let kept = carrier.carries(&said, limits);
         all.push((Finding { what: What::UserMessage, text: said.text, weight: MESSAGE_WEIGHT }, kept));
     }
     for task in todo::open(messages) {
@@ -131,7 +132,8 @@ pub fn complete<M: Borrow<Message>>(
 
 /// The person's messages that a text lacks.
 pub fn missing_messages<M: Borrow<Message>>(messages: &[M], text: &str, limits: &Limits) -> Vec<Said> {
-    quotes::said(messages, &|_| None).into_iter().filter(|said| !quotes::carries(text, said, limits)).collect()
+    let carrier = Carrier::new(text);
+    quotes::said(messages, &|_| None).into_iter().filter(|said| !carrier.carries(said, limits)).collect()
 }
 
 /// Whether a compaction frees enough to be worth the broken cache (C11).
