@@ -104,7 +104,9 @@ impl Board {
             self.points
         );
         for (name, columns) in &self.scores {
-            let means = columns.each_ref().map(|column| column.iter().sum::<f64>() / column.len().max(1) as f64);
+            let means = columns
+                .each_ref()
+                .map(|column| column.iter().fold(0.0, |sum, score| sum + score) / column.len().max(1) as f64);
             let cells: Vec<String> =
                 means.iter().zip(columns).map(|(mean, column)| format!("{mean:.3} (n={})", column.len())).collect();
             println!("| {} | {} | {:.3} |", &name[2..], cells.join(" | "), means.iter().sum::<f64>() / 4.0);
