@@ -60,9 +60,9 @@ pub fn longest(limits: &Limits) -> usize {
 /// Quote a message: whole if that takes no more than `room` bytes, else shortened.
 pub fn quote(said: &Said, room: usize) -> String {
     match &said.note {
+        _ if said.text.len() > room => shortened(said, room),
         Some(note) => format!("{note}\n{}", fenced(&said.text)),
-        None if said.text.len() <= room => verbatim(&said.text),
-        None => shortened(said, room),
+        None => verbatim(&said.text),
     }
 }
 
@@ -82,7 +82,8 @@ const GAP: &str = "\n[…]\n";
 
 fn shortened(said: &Said, room: usize) -> String {
     let whole = said.whole.as_deref().unwrap_or("the transcript");
-    let note = format!("(shortened from {} bytes; the whole is in {whole})", said.text.len());
+    let first_time = || format!("(shortened from {} bytes; the whole is in {whole})", said.text.len());
+    let note = said.note.clone().unwrap_or_else(first_time);
     let room = room.saturating_sub(note.len() + 2 * GAP.len() + 12);
     let first = head(&said.text, room / 3);
     let last = tail(&said.text[first.len()..], room / 6);
@@ -232,7 +233,12 @@ mod tests {
         assert!(quoted.len() <= 2_000);
         assert!(Carrier::new(&quoted).carries(&person(&long), &Limits::default()));
         let again = unquote(&quoted);
-        assert_eq!(quote(&again[0], 100), quoted, "shortened once, it stays as it is");
+        assert_eq!(quote(&again[0], 2_000), quoted, "shortened once, it stays as it is");
+        let shorter = quote(&again[0], 600);
+        assert!(
+            shorter.len() <= 600 && shorter.contains("Never push to main.") && shorter.contains("/s/whole.txt"),
+            "{shorter}"
+        );
     }
 
     // spec: C3
