@@ -114,7 +114,7 @@ impl<M: Borrow<Message>> Past<'_, M> {
         messages.filter(|(_, message)| message.origin == Origin::Model).map(|(at, message)| (at, message.text()))
     }
 
-    fn files(&self, base: &str) -> Vec<Offer> {
+    pub(super) fn files(&self, base: &str) -> Vec<Offer> {
         let changed = |file: &Touched| file.edits + file.writes > 0;
         let mut newest: Vec<&Touched> = self.deeds.files.iter().rev().collect();
         newest.sort_by_key(|file| !changed(file));
