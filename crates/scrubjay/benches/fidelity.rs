@@ -8,6 +8,7 @@ use flate2::read::GzDecoder;
 use regex::Regex;
 use scrubjay::context::compaction::constraints;
 use scrubjay::context::compaction::extract::summarise;
+use scrubjay::context::compaction::fidelity::complete;
 use scrubjay::context::compaction::quotes::unquote;
 use scrubjay::context::compaction::sections::{Section, parse};
 use scrubjay::limits::Limits;
@@ -87,8 +88,16 @@ impl Board {
         self.pinned[0] += pins.len();
         self.pinned[1] += pins.iter().filter(|pin| ours.contains(&pin.text)).count();
         let note = simple_note(point.before, point.room());
-        let texts =
-            [("1 ours, no model", &ours), ("2 the product's own summary", &point.theirs), ("3 simple note", &note)];
+        let completed = match point.theirs.is_empty() {
+            true => String::new(),
+            false => complete(&parse(&point.theirs), &messages, point.room(), &|_| None, &Limits::default())?.text,
+        };
+        let texts = [
+            ("1 ours, no model", &ours),
+            ("2 the product's own summary", &point.theirs),
+            ("3 that summary, completed by ours", &completed),
+            ("4 simple note", &note),
+        ];
         for (name, text) in texts.into_iter().filter(|(_, text)| !text.is_empty()) {
             let columns = self.scores.entry(name).or_default();
             for (column, score) in columns.iter_mut().zip(self.probes.score(point, text)) {
@@ -104,7 +113,9 @@ impl Board {
             self.points
         );
         for (name, columns) in &self.scores {
-            let means = columns.each_ref().map(|column| column.iter().sum::<f64>() / column.len().max(1) as f64);
+            let means = columns
+                .each_ref()
+                .map(|column| column.iter().fold(0.0, |sum, score| sum + score) / column.len().max(1) as f64);
             let cells: Vec<String> =
                 means.iter().zip(columns).map(|(mean, column)| format!("{mean:.3} (n={})", column.len())).collect();
             println!("| {} | {} | {:.3} |", &name[2..], cells.join(" | "), means.iter().sum::<f64>() / 4.0);

@@ -170,6 +170,7 @@ limits! {
 
     quoted_message_tokens = 2_000 "tokens" in "compaction", 100..=1_000_000, "a longer message of the person's keeps its ends, its constraints and the place of the whole";
     constraint_bytes = 600 "bytes" in "compaction", 40..=65_536, "of one sentence that is pinned; nobody forbids anything in more";
+    constraints_by_message = 50 "sentences" in "compaction", 1..=100_000, "more of them in one message are a document; it is quoted, with the place of the whole";
     anchor_percent = 15 "percent" in "compaction", 0..=90, "of a summary without a model, for strings that no section named";
     anchor_scan_bytes = 65_536 "bytes" in "compaction", 1_024..=67_108_864, "of one text that is searched for strings worth keeping";
     anchor_list_bytes = 4_096 "bytes" in "compaction", 0..=1_048_576, "the list of strings that no section named stays short";

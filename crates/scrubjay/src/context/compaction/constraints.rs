@@ -6,6 +6,7 @@ use crate::limits::Limits;
 use crate::message::{Message, MessageId, Origin};
 use serde::{Deserialize, Serialize};
 use std::borrow::Borrow;
+use std::collections::{HashMap, HashSet};
 
 /// One sentence that binds until it is taken back.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -34,33 +35,42 @@ const RELEASED: &str = "takes back ";
 
 /// Every standing constraint, oldest first. Those that an earlier compaction pinned come first and unchanged.
 pub fn pinned<M: Borrow<Message>>(messages: &[M], limits: &Limits) -> Vec<Constraint> {
-    let mut found: Vec<Constraint> = Vec::new();
+    let mut found = Found::default();
     for message in messages.iter().map(Borrow::borrow) {
         let more = match message.origin {
             Origin::Summary => parse_pinned(&message.text()),
             Origin::Person => in_text(&message.text(), &message.id, limits),
             _ => Vec::new(),
         };
-        for constraint in more {
-            if !still_says(&found, &constraint) {
-                found.push(constraint);
-            }
-        }
+        more.into_iter().for_each(|constraint| found.add(constraint));
     }
-    found
+    found.all
 }
 
-/// Said before, and nothing was taken back since.
-fn still_says(found: &[Constraint], new: &Constraint) -> bool {
-    let Some(at) = found.iter().rposition(|known| known.bearing == new.bearing && known.text == new.text) else {
-        return false;
-    };
-    known_message(found, new) || found[at..].iter().all(|later| later.bearing == new.bearing)
+/// Constraints in order, each said once until something is taken back.
+#[derive(Default)]
+struct Found {
+    all: Vec<Constraint>,
+    known: HashSet<Constraint>,
+    last: HashMap<(Bearing, String), usize>,
+    /// Where the last rule and the last release stand.
+    newest: HashMap<Bearing, usize>,
 }
 
-/// The very same sentence of the very same message: a summary and the message it covers were both given.
-fn known_message(found: &[Constraint], new: &Constraint) -> bool {
-    found.contains(new)
+impl Found {
+    fn add(&mut self, new: Constraint) {
+        let said = (new.bearing, new.text.clone());
+        let other = if new.bearing == Bearing::Rule { Bearing::Release } else { Bearing::Rule };
+        let still_holds = self.last.get(&said).is_some_and(|at| self.newest.get(&other).is_none_or(|other| other < at));
+        // The very same sentence of the very same message: a summary and the message it covers were both given.
+        if still_holds || self.known.contains(&new) {
+            return;
+        }
+        self.last.insert(said, self.all.len());
+        self.newest.insert(new.bearing, self.all.len());
+        self.known.insert(new.clone());
+        self.all.push(new);
+    }
 }
 
 /// The constraints in one text of the person's.
@@ -74,6 +84,7 @@ pub fn in_text(text: &str, message: &MessageId, limits: &Limits) -> Vec<Constrai
             let text = head(&one_line(sentence.text), most).to_owned();
             Some(Constraint { message: message.clone(), bearing, text })
         })
+        .take(usize::try_from(limits.constraints_by_message).unwrap_or(usize::MAX))
         .collect()
 }
 
@@ -148,7 +159,7 @@ pub fn leans(sentence: &str) -> bool {
     let plain = plain(sentence);
     let telling =
         ["must", "never", "always", "only", "without", "don't", "dont", "cannot", "ensure", "shouldn't", "avoid"];
-    bearing(sentence).is_some() || words(&plain).any(|word| telling.contains(&word))
+    words(&plain).any(|word| telling.contains(&word))
 }
 
 /// Lower case, straight apostrophes, code spans made opaque.
@@ -476,6 +487,13 @@ mod tests {
         .map(|(id, text)| said(Origin::Person, id, text));
         let ids: Vec<_> = pinned(&messages, &Limits::default()).into_iter().map(|c| c.message.to_string()).collect();
         assert_eq!(ids, ["1", "3", "4"]);
+    }
+
+    // spec: C11
+    #[test]
+    fn a_pasted_document_does_not_become_a_wall_of_rules() {
+        let document: String = (0..90).map(|n| format!("Never do thing {n}.\n")).collect();
+        assert_eq!(pinned(&[said(Origin::Person, "1", &document)], &Limits::default()).len(), 50);
     }
 
     // spec: C11

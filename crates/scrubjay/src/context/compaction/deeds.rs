@@ -193,12 +193,13 @@ pub fn deeds<M: Borrow<Message>>(messages: &[M]) -> Deeds {
         let calls = message.borrow().tool_uses();
         steps.extend(calls.map(|call| Step::new(at, call, results.get(&call.id).copied())));
     }
+    let mut lines: HashMap<String, usize> = HashMap::new();
     let mut deeds = Deeds { mishaps: mishaps(&steps), ..Deeds::default() };
     for step in &steps {
         if let Some((path, touch)) = touch(step.call) {
             touched(&mut deeds.files, step, &one_line(path), &touch);
         } else if let Some(line) = shell(step.call) {
-            ran(&mut deeds.commands, step, line);
+            ran(&mut deeds.commands, &mut lines, step, line);
         }
     }
     deeds.files.sort_by_key(|file| file.last);
@@ -255,7 +256,7 @@ fn replaced(old: &str, new: &str) -> String {
     }
 }
 
-fn ran(commands: &mut Vec<Command>, step: &Step<'_>, line: &str) {
+fn ran(commands: &mut Vec<Command>, known: &mut HashMap<String, usize>, step: &Step<'_>, line: &str) {
     let printed = step.result.and_then(|result| {
         let text = result.text();
         let mut lines = text.lines().map(str::trim).rev();
@@ -264,13 +265,12 @@ fn ran(commands: &mut Vec<Command>, step: &Step<'_>, line: &str) {
             .map(|line| gist(line, 120))
     });
     let (ending, last) = (step.ending, step.at);
-    match commands.iter_mut().find(|command| command.line == line) {
-        Some(command) => {
-            *command =
-                Command { runs: command.runs + 1, ending, printed, last, line: std::mem::take(&mut command.line) };
-        }
-        None => commands.push(Command { line: line.to_owned(), runs: 1, ending, printed, last }),
-    }
+    let index = *known.entry(line.to_owned()).or_insert_with(|| {
+        commands.push(Command { line: line.to_owned(), runs: 0, ending, printed: None, last });
+        commands.len() - 1
+    });
+    let command = &mut commands[index];
+    (command.runs, command.ending, command.printed, command.last) = (command.runs + 1, ending, printed, last);
 }
 
 fn mishaps(steps: &[Step<'_>]) -> Vec<Mishap> {
@@ -317,6 +317,7 @@ fn is_number(text: &str) -> bool {
 
 /// What came after a failure: the edits made, and whether the same deed later went well.
 fn followed(step: &Step<'_>, later: &[Step<'_>]) -> String {
+    let later = &later[..later.len().min(STEPS_UNTIL_IT_WENT_WELL)];
     let again = later.iter().position(|next| next.repeats(step) && next.result.is_some() && !next.failed());
     let until = again.unwrap_or(later.len().min(STEPS_AFTER_AN_ERROR));
     let mut edited: Vec<String> = Vec::new();
@@ -333,6 +334,9 @@ fn followed(step: &Step<'_>, later: &[Step<'_>]) -> String {
         (true, false) => "it was not seen to go well since".to_owned(),
     }
 }
+
+/// A success further on than this has other causes.
+const STEPS_UNTIL_IT_WENT_WELL: usize = 200;
 
 /// Edits further on than this are about something else.
 const STEPS_AFTER_AN_ERROR: usize = 12;

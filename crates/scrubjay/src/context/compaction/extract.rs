@@ -121,7 +121,7 @@ impl Seen<'_> {
     }
 }
 
-/// The most important anchors that a text lacks, each under where it was last seen, in at most `room` bytes with heading.
+/// The most important anchors that a text lacks, each under where it was last or first seen, in at most `room` bytes with heading.
 pub(super) fn anchor_lines<M: Borrow<Message>>(
     messages: &[M],
     anchors: &[Anchor],
@@ -137,12 +137,12 @@ pub(super) fn anchor_lines<M: Borrow<Message>>(
             break;
         }
         let name = code(&anchor.text);
-        let place = labels.get(anchor.last).map_or("", String::as_str);
+        let crowded = |place: &str| lines.iter().any(|line| line.place == place && line.count >= MOST_BY_PLACE);
+        let mut places = [anchor.last, anchor.first].into_iter().filter_map(|at| labels.get(at));
+        let Some(place) = places.find(|place| !crowded(place)) else { continue };
         let known = lines.iter().position(|line| line.place == place);
         let cost = name.len() + known.map_or(place.len() + "-  named .\n".len(), |_| ", ".len());
-        let full = known.is_some_and(|index| lines[index].count >= MOST_BY_PLACE);
-        if full
-            || cost > left
+        if cost > left
             || (known.is_some() && place.contains(&anchor.text))
             || lines.iter().any(|line| line.names.contains(&anchor.text))
         {

@@ -2,11 +2,11 @@
 
 use super::anchors::{self, Anchor};
 use super::constraints::{self, without_pinned};
-use super::deeds::Deeds;
+use super::deeds::{Deeds, Touched, deeds};
 use super::extract::{Seen, Summary, TooSmall, anchor_lines, anchor_room, base_of, buy, preamble};
 use super::offers::{Past, written};
 use super::prose::one_line;
-use super::quotes::{self, Said, Wholes};
+use super::quotes::{self, Carrier, Said, Wholes};
 use super::sections::{ALL, Section, Sections};
 use super::todo;
 use crate::limits::Limits;
@@ -63,8 +63,9 @@ pub fn check<M: Borrow<Message>>(messages: &[M], text: &str, limits: &Limits) ->
         let kept = squeezed.contains(&constraint.text);
         all.push((Finding { what: What::Constraint, text: constraint.text, weight: CONSTRAINT_WEIGHT }, kept));
     }
+    let carrier = Carrier::new(text);
     for said in quotes::said(messages, &|_| None) {
-        let kept = quotes::carries(text, &said, limits);
+        let kept = carrier.carries(&said, limits);
         all.push((Finding { what: What::UserMessage, text: said.text, weight: MESSAGE_WEIGHT }, kept));
     }
     for task in todo::open(messages) {
@@ -97,7 +98,7 @@ fn report(mut all: Vec<(Finding, bool)>) -> Report {
 }
 
 /// Complete what a model wrote, in at most `room` bytes: the pinned constraints before it, the person's messages verbatim in
-/// their section, open tasks it forgot, and a short list of anchors under it. Where it does not fit, the parts that are
+/// their section, files and open tasks it forgot, and a short list of anchors under it. Where it does not fit, the parts that are
 /// worth least give way.
 pub fn complete<M: Borrow<Message>>(
     reply: &Sections,
@@ -119,9 +120,10 @@ pub fn complete<M: Borrow<Message>>(
     let told = one_line(model.body(Section::Pending));
     let forgotten: Vec<_> =
         todo::open(messages).into_iter().filter(|task| !told.contains(&one_line(&task.title))).collect();
-    let past = Past { messages, said: &said, deeds: &Deeds::default(), tasks: &forgotten, anchors: &anchors, limits };
+    let deeds = Deeds { files: unnamed_files(messages, &model), ..Deeds::default() };
+    let past = Past { messages, said: &said, deeds: &deeds, tasks: &forgotten, anchors: &anchors, limits };
     let kept: Vec<Section> = ALL.into_iter().filter(|section| *section != Section::UserMessages).collect();
-    let offers = [written(&model, &kept), past.pending(), past.user_messages()].concat();
+    let offers = [written(&model, &kept), past.files(""), past.pending(), past.user_messages()].concat();
     buy(&mut parts, &offers, free, limits);
     let text = parts.render();
     let seen = Seen { text: &text, base: base_of(&text) };
@@ -129,9 +131,17 @@ pub fn complete<M: Borrow<Message>>(
     Ok(Summary { text: parts.render(), pinned })
 }
 
+/// Files that were touched and that a model's summary does not name.
+fn unnamed_files<M: Borrow<Message>>(messages: &[M], model: &Sections) -> Vec<Touched> {
+    let text = model.render();
+    let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+    deeds(messages).files.into_iter().filter(|file| !text.contains(&name(&file.path))).collect()
+}
+
 /// The person's messages that a text lacks.
 pub fn missing_messages<M: Borrow<Message>>(messages: &[M], text: &str, limits: &Limits) -> Vec<Said> {
-    quotes::said(messages, &|_| None).into_iter().filter(|said| !quotes::carries(text, said, limits)).collect()
+    let carrier = Carrier::new(text);
+    quotes::said(messages, &|_| None).into_iter().filter(|said| !carrier.carries(said, limits)).collect()
 }
 
 /// Whether a compaction frees enough to be worth the broken cache (C11).
@@ -146,6 +156,7 @@ mod tests {
     use super::super::sections::parse;
     use super::*;
     use crate::message::{Block, Origin, Role};
+    use proptest::prelude::*;
     use serde_json::json;
 
     fn person(id: &str, text: &str) -> Message {
@@ -201,7 +212,10 @@ mod tests {
         assert_eq!(report.dropped, [], "{}", summary.text);
         assert!(missing_messages(&story(), &summary.text, &limits).is_empty());
         assert!(!summary.text.contains("- fix things") && summary.text.contains("The parser."));
-        assert!(summary.text.contains("- in progress: write the parser"));
+        assert!(
+            summary.text.contains("- in progress: write the parser")
+                && summary.text.contains("- /p/src/head.rs: edited")
+        );
         let again = complete(&parse(&summary.text), &story(), 20_000, &|_| None, &limits).unwrap();
         assert_eq!(constraints::parse_pinned(&again.text), summary.pinned);
     }
@@ -227,6 +241,20 @@ mod tests {
             [(100, 80, true), (100, 81, false), (0, 0, false), (1, 1, false), (u64::MAX, 1, true)]
         {
             assert_eq!(is_worth_it(before, after, &limits), worth, "{before} {after}");
+        }
+    }
+
+    proptest! {
+        // spec: C11
+        #[test]
+        fn any_reply_is_completed_within_the_room(reply in "(\n|## 6\\. All User Messages\n|## 3\\. Files and Code Sections\n|- |```|<analysis>|</summary>|[a-z]{1,12} |é){0,60}", room in 100usize..4_000) {
+            let limits = Limits::default();
+            let Ok(summary) = complete(&parse(&reply), &story(), room, &|_| None, &limits) else { return Ok(()) };
+            prop_assert!(summary.text.len() <= room);
+            prop_assert_eq!(constraints::parse_pinned(&summary.text), constraints::pinned(&story(), &limits));
+            if room > 3_500 {
+                prop_assert!(missing_messages(&story(), &summary.text, &limits).is_empty(), "{}", summary.text);
+            }
         }
     }
 }

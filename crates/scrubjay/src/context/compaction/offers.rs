@@ -43,6 +43,9 @@ const TURNS: u32 = 450;
 /// What stands behind the first few of its kind.
 const AGAIN: u32 = 300;
 const FIRST_FEW: usize = 6;
+/// The newest files are named before any message is quoted at length: a path costs little and opens everything behind it.
+const LISTED: usize = 24;
+const AT_HAND: u32 = 135;
 
 /// Worth that falls by the rank of a thing among its kind.
 fn ranked(worth: u32, rank: usize) -> u32 {
@@ -111,13 +114,18 @@ impl<M: Borrow<Message>> Past<'_, M> {
         messages.filter(|(_, message)| message.origin == Origin::Model).map(|(at, message)| (at, message.text()))
     }
 
-    fn files(&self, base: &str) -> Vec<Offer> {
+    pub(super) fn files(&self, base: &str) -> Vec<Offer> {
         let changed = |file: &Touched| file.edits + file.writes > 0;
         let mut newest: Vec<&Touched> = self.deeds.files.iter().rev().collect();
         newest.sort_by_key(|file| !changed(file));
         let offer = |(rank, file): (usize, &&Touched)| {
             let line = format!("- {}: {}", relative(&file.path, base), times(file));
-            let worth = if changed(file) { CHANGED } else { READ };
+            let worth = match (changed(file), rank < LISTED) {
+                (true, true) => CHANGED + AT_HAND,
+                (true, false) => CHANGED,
+                (false, true) => READ + AT_HAND,
+                (false, false) => READ,
+            };
             let mut forms = vec![Form { text: format!("{line}\n"), worth }];
             if let Some(change) = &file.change {
                 forms.push(Form { text: format!("{line}; last: {change}\n"), worth: ranked(HOW_CHANGED, rank) });

@@ -1,12 +1,12 @@
 //! What the person said, quoted: verbatim and contiguous where it fits, else head, tail and the sentences that matter, with
 //! the place of the whole. Quotations can be read back, so that the next compaction carries them on.
 
-use super::constraints::{bearing, leans, without_pinned};
+use super::constraints::{bearing, in_text, leans, without_pinned};
 use super::cover::{Candidate, pick};
-use super::prose::{Voice, closes, fence_mark, head, sentences, tail, without_list_mark};
+use super::prose::{Voice, closes, fence_mark, head, one_line, sentences, tail, without_list_mark};
 use super::sections::{self, Section};
 use crate::limits::Limits;
-use crate::message::{Message, Origin};
+use crate::message::{Message, MessageId, Origin};
 use std::borrow::Borrow;
 use std::collections::HashSet;
 
@@ -60,15 +60,15 @@ pub fn longest(limits: &Limits) -> usize {
 /// Quote a message: whole if that takes no more than `room` bytes, else shortened.
 pub fn quote(said: &Said, room: usize) -> String {
     match &said.note {
+        _ if said.text.len() > room => shortened(said, room),
         Some(note) => format!("{note}\n{}", fenced(&said.text)),
-        None if said.text.len() <= room => verbatim(&said.text),
-        None => shortened(said, room),
+        None => verbatim(&said.text),
     }
 }
 
 fn verbatim(text: &str) -> String {
-    let one_line = !text.contains('\n') && !text.starts_with([' ', '\t']);
-    if one_line { format!("- {text}\n") } else { fenced(text) }
+    let is_one_line = !text.contains('\n') && !text.starts_with([' ', '\t']);
+    if is_one_line { format!("- {text}\n") } else { fenced(text) }
 }
 
 /// A fence that nothing in the text can close.
@@ -82,7 +82,8 @@ const GAP: &str = "\n[…]\n";
 
 fn shortened(said: &Said, room: usize) -> String {
     let whole = said.whole.as_deref().unwrap_or("the transcript");
-    let note = format!("(shortened from {} bytes; the whole is in {whole})", said.text.len());
+    let first_time = || format!("(shortened from {} bytes; the whole is in {whole})", said.text.len());
+    let note = said.note.clone().unwrap_or_else(first_time);
     let room = room.saturating_sub(note.len() + 2 * GAP.len() + 12);
     let first = head(&said.text, room / 3);
     let last = tail(&said.text[first.len()..], room / 6);
@@ -103,11 +104,11 @@ fn telling<'a>(text: &'a str, ends: [&'a str; 2], room: usize) -> Vec<&'a str> {
     let candidates: Vec<Candidate<'_>> = all
         .iter()
         .map(|sentence| {
-            let own = sentence.voice == Voice::Said;
-            let bonus = match (own, bearing(sentence.text), own && leans(sentence.text)) {
-                (true, Some(_), _) => BINDING,
-                (_, _, true) => LEANING,
-                _ => 0,
+            let bonus = match sentence.voice {
+                Voice::Pasted => 0,
+                Voice::Said if bearing(sentence.text).is_some() => BINDING,
+                Voice::Said if leans(sentence.text) => LEANING,
+                Voice::Said => 0,
             };
             let says = words(sentence.text).map(|word| (word, word.len() as u64)).collect();
             Candidate { cost: sentence.text.len() + GAP.len(), bonus: bonus * sentence.text.len() as u64, says }
@@ -160,19 +161,31 @@ pub fn unquote(body: &str) -> Vec<Said> {
     found
 }
 
-/// Whether a text carries a message: whole, or as much of it as a quotation would.
-pub fn carries(text: &str, said: &Said, limits: &Limits) -> bool {
-    if text.contains(&said.text) {
-        return true;
+/// A text that is asked which messages it carries.
+pub struct Carrier<'a> {
+    text: &'a str,
+    /// On one line, as a model may have wrapped what it quotes.
+    squeezed: String,
+}
+
+impl<'a> Carrier<'a> {
+    /// Ask this text.
+    pub fn new(text: &'a str) -> Self {
+        Self { text, squeezed: one_line(text) }
     }
-    if said.text.len() <= longest(limits) {
-        let squeezed = super::prose::one_line(&said.text);
-        return super::prose::one_line(text).contains(&squeezed);
+
+    /// Whether it carries a message: whole, or as much of it as a quotation would.
+    pub fn carries(&self, said: &Said, limits: &Limits) -> bool {
+        if self.text.contains(&said.text) {
+            return true;
+        }
+        if said.text.len() <= longest(limits) {
+            return self.squeezed.contains(&one_line(&said.text));
+        }
+        let binding = in_text(&said.text, &MessageId::new(""), limits);
+        let ends = [head(&said.text, EDGE), tail(&said.text, EDGE)];
+        ends.iter().all(|end| self.text.contains(end)) && binding.iter().all(|rule| self.squeezed.contains(&rule.text))
     }
-    let binding = sentences(&said.text).into_iter().filter(|s| s.voice == Voice::Said && bearing(s.text).is_some());
-    text.contains(head(&said.text, EDGE))
-        && text.contains(tail(&said.text, EDGE))
-        && binding.into_iter().all(|s| text.contains(s.text))
 }
 
 /// Enough of either end to know a message by.
@@ -218,9 +231,14 @@ mod tests {
             assert!(quoted.contains(part), "{part} is missing in {quoted}");
         }
         assert!(quoted.len() <= 2_000);
-        assert!(carries(&quoted, &person(&long), &Limits::default()));
+        assert!(Carrier::new(&quoted).carries(&person(&long), &Limits::default()));
         let again = unquote(&quoted);
-        assert_eq!(quote(&again[0], 100), quoted, "shortened once, it stays as it is");
+        assert_eq!(quote(&again[0], 2_000), quoted, "shortened once, it stays as it is");
+        let shorter = quote(&again[0], 600);
+        assert!(
+            shorter.len() <= 600 && shorter.contains("Never push to main.") && shorter.contains("/s/whole.txt"),
+            "{shorter}"
+        );
     }
 
     // spec: C3
