@@ -48,13 +48,17 @@ impl Prices {
         self.read.map(|price| dollars(tokens, price))
     }
 
-    /// What it costs to have this many tokens put into the cache; a vendor without a price for that bills plain input.
+    /// The price of putting tokens into the cache; a vendor without one bills plain input.
+    pub fn write(&self, ttl: Ttl) -> Option<f64> {
+        match ttl {
+            Ttl::FiveMinutes => self.write_5m.or(self.input),
+            Ttl::OneHour => self.write_1h.or(self.input),
+        }
+    }
+
+    /// What it costs to have this many tokens put into the cache.
     pub fn writing(&self, tokens: u64, ttl: Ttl) -> Option<f64> {
-        let price = match ttl {
-            Ttl::FiveMinutes => self.write_5m,
-            Ttl::OneHour => self.write_1h,
-        };
-        price.or(self.input).map(|price| dollars(tokens, price))
+        self.write(ttl).map(|price| dollars(tokens, price))
     }
 
     /// Whether anything is known at all.

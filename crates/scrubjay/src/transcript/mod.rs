@@ -6,7 +6,7 @@ mod opening;
 mod view;
 
 pub use entry::{Began, Call, Cause, Entry, EntryId, Record};
-pub use file::{Damage, FORMAT, Log, Reading, read};
+pub use file::{Damage, FORMAT, Log, Reading, read, read_as};
 pub use opening::{Opening, Options, Thinking, ToolSpec, Ttl};
 pub use view::{Spent, View};
 
