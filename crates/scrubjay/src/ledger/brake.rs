@@ -86,7 +86,7 @@ impl Brake {
         for item in self.account.apply(row) {
             match item.kind {
                 Kind::Saving => self.next.saved += item.amount,
-                Kind::Damage | Kind::ReadBack => self.next.spent += -item.amount,
+                Kind::Damage | Kind::ReadBack | Kind::Premium => self.next.spent += -item.amount,
                 // Its tokens follow below: what a call read from the cache was processed long ago.
                 Kind::Spend => self.next.spent += Amount { tokens: 0, ..-item.amount },
             }

@@ -39,6 +39,8 @@ pub enum Layer {
     Agents,
     /// Choosing what to recall.
     Recall,
+    /// Choosing how long the cache is asked to live.
+    Lifetime,
     /// Anything a newer version books.
     #[serde(other)]
     Other,
@@ -56,6 +58,7 @@ impl Layer {
             Layer::Dreaming => "dreaming",
             Layer::Agents => "agents",
             Layer::Recall => "recall",
+            Layer::Lifetime => "cache lifetime",
             Layer::Other => "other",
         }
     }
@@ -105,6 +108,9 @@ pub struct Rates {
     pub read: f64,
     /// When it does not.
     pub write: f64,
+    /// What an hour in the cache costs more than five minutes.
+    #[serde(default)]
+    pub premium: Option<f64>,
 }
 
 /// One answered model call.
@@ -136,12 +142,18 @@ pub struct Called {
     /// Where the window would have been compacted, in tokens: nothing beyond it was ever saved.
     #[serde(default)]
     pub threshold: Option<u64>,
+    /// Tokens read from the cache that only the hour-long lifetime had kept.
+    #[serde(default)]
+    pub outlived: u64,
 }
 
 impl Called {
     /// A receipt at the model's prices.
     pub fn of(at: Timestamp, call: &Call, prices: Option<Prices>, ttl: Ttl, took: Duration) -> Self {
-        let rates = prices.and_then(|prices| Some(Rates { read: prices.read?, write: prices.write(ttl)? }));
+        let rates = prices.and_then(|prices| {
+            let premium = prices.write_1h.zip(prices.write_5m).map(|(long, short)| long - short);
+            Some(Rates { read: prices.read?, write: prices.write(ttl)?, premium })
+        });
         Self {
             at,
             source: call.source.clone(),
@@ -153,6 +165,7 @@ impl Called {
             promised: None,
             warmth: None,
             threshold: None,
+            outlived: 0,
         }
     }
 
@@ -310,7 +323,7 @@ mod tests {
         let row = called(0, "extract", usage);
         assert_eq!((row.source.as_str(), row.usage, row.duration_ms), ("extract", usage, 1_500));
         assert!((row.money.unwrap() - (0.004 + 0.05 + 0.01 + 0.01)).abs() < 1e-12);
-        assert_eq!(row.rates, Some(Rates { read: 0.5, write: 5.0 }));
+        assert_eq!(row.rates, Some(Rates { read: 0.5, write: 5.0, premium: Some(3.0) }));
         let call = Call { source: "main".into(), model: "own".into(), usage, stop: StopReason::EndTurn };
         let unpriced = Called::of(at(0), &call, None, Ttl::FiveMinutes, Duration::ZERO);
         assert_eq!((unpriced.money, unpriced.rates), (None, None));

@@ -73,6 +73,8 @@ pub enum Kind {
     Damage,
     /// Hidden text that was read again.
     ReadBack,
+    /// What the longer cache lifetime cost more.
+    Premium,
     /// Calls that nobody but the engine wanted.
     Spend,
 }
@@ -220,6 +222,7 @@ impl Account {
             }
             *standing = Standing { tokens: standing.tokens, certainty: standing.certainty, ..Standing::default() };
         }
+        items.extend(lifetime(called));
         for wager in &mut self.wagers {
             let rate = if wager.is_new && wager.sent == Sent::Never { write } else { again };
             let earned = rate.map(|rate| part * price(wager.tokens, rate));
@@ -238,6 +241,21 @@ impl Account {
     pub fn outcomes(&self) -> Vec<Outcome> {
         self.wagers.iter().map(|wager| wager.outcome).collect()
     }
+}
+
+/// What asking for the longer lifetime cost and brought in this call.
+fn lifetime(called: &Called) -> Vec<Item> {
+    let mut items = Vec::new();
+    let hour = called.usage.cache_write_1h;
+    if hour > 0 {
+        let money = called.rates.and_then(|rates| rates.premium).map(|more| hour as f64 * more / PER);
+        items.push(item(Kind::Premium, Layer::Lifetime, called, -Amount::of(0, money, Certainty::Reported)));
+    }
+    if called.outlived > 0 {
+        let money = called.rates.map(|rates| called.outlived as f64 * (rates.write - rates.read) / PER);
+        items.push(item(Kind::Saving, Layer::Lifetime, called, Amount::of(0, money, Certainty::Reported)));
+    }
+    items
 }
 
 impl Standing {
@@ -261,6 +279,8 @@ pub struct Savings {
     pub damage: Amount,
     /// Hidden text that was read again.
     pub read_back: Amount,
+    /// What longer cache lifetimes cost more.
+    pub premium: Amount,
     /// Our own calls.
     pub spend: Amount,
     /// Net, by who did it.
@@ -277,6 +297,7 @@ impl Savings {
             Kind::Saving => &mut self.gross,
             Kind::Damage => &mut self.damage,
             Kind::ReadBack => &mut self.read_back,
+            Kind::Premium => &mut self.premium,
             Kind::Spend => &mut self.spend,
         } += item.amount;
         *self.by_layer.entry(item.layer).or_default() += item.amount;
@@ -289,6 +310,7 @@ impl Savings {
         let mut net = self.gross;
         net += self.damage;
         net += self.read_back;
+        net += self.premium;
         net += self.spend;
         net
     }
@@ -300,6 +322,7 @@ impl fmt::Display for Savings {
             ("saved", self.gross),
             ("cache damage", self.damage),
             ("read again", self.read_back),
+            ("longer lifetime", self.premium),
             ("own calls", self.spend),
             ("net", self.net()),
         ];
@@ -380,6 +403,20 @@ mod tests {
 
     // spec: V1
     #[test]
+    fn a_longer_lifetime_is_a_cost_until_it_outlives_a_pause() {
+        let usage = Usage { cache_write_1h: MILLION, ..Usage::default() };
+        let bought = Row::Called(called(0, "main", usage));
+        let kept = Row::Called(Called { outlived: MILLION, ..called(1, "main", Usage::default()) });
+        assert!(close(savings([&bought]).net(), -3.0));
+        let all = savings([&bought, &kept]);
+        assert!(
+            close(all.premium, -3.0) && close(all.gross, 4.5) && close(all.by_layer[&Layer::Lifetime], 1.5),
+            "{all}"
+        );
+    }
+
+    // spec: V1
+    #[test]
     fn a_missing_receipt_makes_money_unknown_and_not_zero() {
         let unpriced = Row::Called(Called { money: None, rates: None, ..called(1, "main", Usage::default()) });
         let rows = [removed(0, Layer::ToolResults, 100, Sent::Never), unpriced];
@@ -437,9 +474,10 @@ mod tests {
             (layer, 0..MILLION).prop_map(|(layer, tokens)| Row::Restored(share(0, layer, tokens))),
             (source, model, 0..MILLION, any::<bool>()).prop_map(|(source, model, input, cold)| {
                 let warmth = Some(if cold { Warmth::Cold } else { Warmth::Warm });
-                let rates = Some(Rates { read: 0.5, write: 5.0 });
-                let row = called(0, source, Usage { input, ..Usage::default() });
-                Row::Called(Called { model: model.into(), warmth, rates, threshold: Some(MILLION), ..row })
+                let rates = Some(Rates { read: 0.5, write: 5.0, premium: Some(3.0) });
+                let row = called(0, source, Usage { input, cache_write_1h: input / 3, ..Usage::default() });
+                let outlived = if cold { input } else { 0 };
+                Row::Called(Called { model: model.into(), warmth, rates, threshold: Some(MILLION), outlived, ..row })
             }),
         ]
     }
