@@ -142,10 +142,11 @@ limits! {
     drain_ms = 60_000 "milliseconds" in "agents", 0..=3_600_000, "background work gets this long when the program leaves";
 
     expected_turns = 40 "requests" in "planner", 0..=10_000, "a session is expected to last as long as it did so far, but never counted on for more than this";
-    warm_margin = 4 "times" in "planner", 1..=1_000, "rewriting a warm cache must promise this many times its price: the session may end, and text may be needed again";
+    warm_margin = 6 "times" in "planner", 1..=1_000, "rewriting a warm cache must promise this many times its price: the session may end, and text may be needed again";
     warm_clear_tokens = 20_000 "tokens" in "planner", 0..=100_000_000, "a warm cache is not rewritten to remove less";
     cold_clear_tokens = 1_000 "tokens" in "planner", 0..=100_000_000, "a cold cache makes removing free, but less than this is not worth hiding text";
-    early_compaction_tokens = 60_000 "tokens" in "planner", 1_000..=100_000_000, "a shorter conversation is not compacted before the window is full: notes, restored files and kept messages are some 24,000";
+    early_compaction_tokens = 48_000 "tokens" in "planner", 1_000..=100_000_000, "a shorter conversation is not compacted before the window is full: notes, restored files and kept messages are some 24,000, so that a compaction at least halves it";
+    warm_compaction_percent = 50 "percent" in "planner", 1..=100, "of the compaction threshold that a conversation must fill before it is compacted while its cache is warm";
     risk_percent = 1 "percent" in "planner", 0..=100, "of what was spent that may be risked on a guess, besides what was saved";
     break_percent = 5 "percent" in "planner", 0..=100, "cache reads that fall short of the promise by less are no break";
     break_tokens = 2_000 "tokens" in "planner", 0..=100_000_000, "cache reads that fall short of the promise by less are no break: providers round";

@@ -133,16 +133,19 @@ impl Provider {
     fn by_rules(&mut self, policy: &mut dyn Policy, at: f64) -> Usage {
         let now = Timestamp::from_microsecond((at * 1e6) as i64).unwrap_or_default();
         let salts = Salts::default();
-        let probe = self.blocks(&policy.window().segments);
-        let request = CacheRequest { shelf: &self.shelf, salts: &salts, blocks: &probe, min_tokens: 1_024 };
-        // What would be found decides whether the opening has to be written, and so for how long it is asked to live.
-        let found = self.cache.clone().request(&request, now).map_or(0, |outcome| outcome.read);
-        if found == 0 && self.rules.ttl == Ttl::FiveMinutes {
-            self.opening = if policy.hour_for_opening() { Ttl::OneHour } else { Ttl::FiveMinutes };
-        }
+        let ask = |cache: &mut CacheState, blocks: &[CacheBlock]| {
+            cache.request(&CacheRequest { shelf: &self.shelf, salts: &salts, blocks, min_tokens: 1_024 }, now)
+        };
         let blocks = self.blocks(&policy.window().segments);
-        let request = CacheRequest { blocks: &blocks, ..request };
-        let Ok(outcome) = self.cache.request(&request, now) else { return Usage::default() };
+        let Ok(mut outcome) = ask(&mut self.cache, &blocks) else { return Usage::default() };
+        // An opening that has to be written is asked to live as long as the policy says. Asking again changes nothing:
+        // nothing was found, so nothing was refreshed.
+        if outcome.read == 0 && self.rules.ttl == Ttl::FiveMinutes {
+            self.opening = if policy.hour_for_opening() { Ttl::OneHour } else { Ttl::FiveMinutes };
+            let blocks = self.blocks(&policy.window().segments);
+            let Ok(again) = ask(&mut self.cache, &blocks) else { return Usage::default() };
+            outcome = again;
+        }
         self.cache.begin_response(&outcome, now);
         outcome.usage(0)
     }

@@ -1,6 +1,10 @@
 //! Real sessions replayed: what they would have cost under the engine's policy and under others.
 //!
-//! `cargo bench -p scrubjay --bench replay -- [--data PATH] [--sessions N] [--rules engine|prefix] [--each]`
+//! `cargo bench -p scrubjay --bench replay -- [--data PATH] [--part 1/2] [--rules engine|prefix] [--each]
+//! [--ours] [--with NAME=VALUE]...`
+//!
+//! `--part` takes every n-th session, `--ours` leaves the other policies out, `--each` prints our figures by session, and
+//! `--with` changes a limit of the engine or a knob of the benchmark.
 //!
 //! PATH is a folder of transcripts, or a benchmark folder that has them under `transcripts/claude-code`; the default is
 //! `SCRUBJAY_BENCH_DATA`, then `../shared/bench` beside the workspace. Costs are in millions of plain input tokens: a
@@ -28,30 +32,55 @@ use std::path::{Path, PathBuf};
 
 struct Asked {
     data: PathBuf,
-    sessions: usize,
+    part: Option<(usize, usize)>,
     kind: RuleKind,
     each: bool,
+    only_ours: bool,
+    limits: Limits,
+    knobs: Knobs,
 }
 
 fn asked() -> Asked {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/bench");
     let mut asked = Asked {
         data: std::env::var_os("SCRUBJAY_BENCH_DATA").map_or_else(beside, PathBuf::from),
-        sessions: usize::MAX,
+        part: None,
         kind: RuleKind::Engine,
         each: false,
+        only_ours: false,
+        limits: Limits::default(),
+        knobs: Knobs::default(),
     };
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--data" => asked.data = args.next().map_or(asked.data, PathBuf::from),
-            "--sessions" => asked.sessions = args.next().and_then(|n| n.parse().ok()).unwrap_or(asked.sessions),
+            "--part" => asked.part = args.next().and_then(|text| part(&text)),
             "--rules" if args.next().as_deref() == Some("prefix") => asked.kind = RuleKind::Prefix,
             "--each" => asked.each = true,
+            "--ours" => asked.only_ours = true,
+            "--with" => args.next().iter().for_each(|text| asked.change(text)),
             _ => {}
         }
     }
     asked
+}
+
+fn part(text: &str) -> Option<(usize, usize)> {
+    let (which, of) = text.split_once('/')?;
+    Some((which.parse::<usize>().ok()?.checked_sub(1)?, of.parse().ok()?))
+}
+
+impl Asked {
+    fn change(&mut self, text: &str) {
+        let Some((name, value)) = text.split_once('=') else { return println!("--with {text}: NAME=VALUE is wanted") };
+        let Ok(value) = value.parse() else { return println!("--with {text}: a number is wanted") };
+        if self.knobs.set(name, value).is_none()
+            && let Err(error) = self.limits.set(name, value)
+        {
+            println!("--with {text}: {error}");
+        }
+    }
 }
 
 fn main() {
@@ -62,7 +91,10 @@ fn main() {
         println!("no transcripts in {}: nothing was measured. Name a folder with --data PATH.", folder.display());
         return;
     };
-    sessions.truncate(asked.sessions);
+    if let Some((which, of)) = asked.part {
+        let mut at = 0..;
+        sessions.retain(|_| at.next().is_some_and(|at: usize| at % of.max(1) == which));
+    }
     let calls: usize = sessions.iter().map(|session| session.steps.len()).sum();
     println!("{} sessions, {calls} calls ({skipped} files could not be replayed)\n", sessions.len());
     if sessions.is_empty() {
@@ -81,17 +113,15 @@ fn report(sessions: &[Session], asked: &Asked) {
         sessions.iter().map(|it| replay(it, &mut Planned::new(it.base, it.ratio, plan), rules)).collect()
     };
     let append = planned(policies::Plan::default(), five);
-    for (name, plan) in known() {
+    for (name, plan) in known().into_iter().filter(|_| !asked.only_ours) {
         line(name, &planned(plan, five), &append);
-    }
-    for (name, plan) in known() {
         line(&format!("{name}, 1 h"), &planned(plan, hour), &append);
     }
     let ours = |knobs: Knobs| -> Vec<Outcome> {
-        let policy = |it: &Session| Ours::new(it.base, it.ratio, knobs, Limits::default());
+        let policy = |it: &Session| Ours::new(it.base, it.ratio, knobs, asked.limits.clone());
         sessions.iter().map(|it| replay(it, &mut policy(it), five)).collect()
     };
-    let usual = Knobs::default();
+    let usual = asked.knobs;
     let table = [
         ("**scrubjay**", usual),
         ("scrubjay, every compaction charged a summariser", Knobs { notes: Notes::Charged, ..usual }),

@@ -54,8 +54,8 @@ pub enum Lifetime {
 impl Default for Knobs {
     fn default() -> Self {
         Self {
-            shell: 12_000,
-            search: 12_000,
+            shell: 16_000,
+            search: 16_000,
             read: 50_000,
             other: 50_000,
             keep_cold: 5,
@@ -68,6 +68,22 @@ impl Default for Knobs {
 }
 
 impl Knobs {
+    /// Change one by name; `None` if there is no such knob.
+    pub fn set(&mut self, name: &str, value: u64) -> Option<()> {
+        let size = usize::try_from(value).ok()?;
+        match name {
+            "shell" => self.shell = size,
+            "search" => self.search = size,
+            "read" => self.read = size,
+            "other" => self.other = size,
+            "keep_cold" => self.keep_cold = size,
+            "keep_warm" => self.keep_warm = size,
+            "tail" => self.tail = value,
+            _ => return None,
+        }
+        Some(())
+    }
+
     fn stores(&self, tool: &str, chars: usize) -> bool {
         chars
             > match tool {
@@ -106,6 +122,7 @@ impl Ours {
             ttl: Some(Ttl::FiveMinutes),
             since_last: moment.gap.map(|gap| SignedDuration::from_millis((gap * 1e3) as i64)),
             turns: self.turns,
+            threshold: THRESHOLD,
         }
     }
 

@@ -38,6 +38,8 @@ pub struct Situation {
     pub since_last: Option<SignedDuration>,
     /// How many requests this session has made.
     pub turns: u64,
+    /// Where the window is compacted anyway, in tokens.
+    pub threshold: u64,
 }
 
 impl Situation {
@@ -151,15 +153,16 @@ pub fn pays(now: &Situation, edit: &Edit, limits: &Limits) -> Verdict {
     }
 }
 
-/// Whether to compact before the window is full: only when the cache is cold anyway, only a conversation long enough to
-/// be worth the loss of detail, and only when it pays.
+/// Whether to compact before the window is full: only a conversation long enough to be worth the loss of detail, and only
+/// when it pays. While the cache is cold the moment is good, whatever the window. While it is warm the conversation must
+/// also fill a good part of the window: who chose a large one wants it used.
 pub fn compacts_early(now: &Situation, edit: &Edit, limits: &Limits) -> Verdict {
     let verdict = pays(now, edit, limits);
-    let long_enough = edit.removed + edit.behind >= limits.early_compaction_tokens;
-    match now.warmth() {
-        Warmth::Cold if long_enough => verdict,
-        _ => Verdict { decision: Decision::Wait, ..verdict },
-    }
+    let least = match now.warmth() {
+        Warmth::Cold => limits.early_compaction_tokens,
+        Warmth::Warm => limits.early_compaction_tokens.max(now.threshold / 100 * limits.warm_compaction_percent),
+    };
+    if edit.removed + edit.behind >= least { verdict } else { Verdict { decision: Decision::Wait, ..verdict } }
 }
 
 /// The least that must be cleared for clearing to pay, of `tail` tokens from the first clearable result on. It is never
@@ -247,6 +250,7 @@ mod tests {
             ttl: Some(Ttl::FiveMinutes),
             since_last: Some(SignedDuration::from_mins(minutes)),
             turns,
+            threshold: 167_000,
         }
     }
 
@@ -333,12 +337,20 @@ mod tests {
 
     // spec: H7
     #[test]
-    fn a_cold_cache_is_a_moment_to_compact_a_long_conversation() {
+    fn a_long_conversation_is_compacted_early_when_it_pays() {
         let edit = |removed| Edit { removed, added: 13_500, behind: 10_000, making: Usage::default() };
-        let limits = Limits::default();
-        assert_eq!(compacts_early(&now(6, 9), &edit(80_000), &limits).decision, Decision::Act);
-        assert_eq!(compacts_early(&now(6, 9), &edit(30_000), &limits).decision, Decision::Wait, "too short");
-        assert_eq!(compacts_early(&now(1, 900), &edit(800_000), &limits).decision, Decision::Wait, "warm");
+        let wide = Situation { threshold: 967_000, ..now(1, 90) };
+        let table = [
+            ("cold and long", now(6, 9), 80_000, Decision::Act),
+            ("cold and short", now(6, 9), 30_000, Decision::Wait),
+            ("warm, and half the window", now(1, 90), 80_000, Decision::Act),
+            ("warm, and less than half", now(1, 90), 70_000, Decision::Wait),
+            ("warm and young", now(1, 5), 80_000, Decision::Wait),
+            ("warm in a wide window", wide, 300_000, Decision::Wait),
+        ];
+        for (name, now, removed, decision) in table {
+            assert_eq!(compacts_early(&now, &edit(removed), &Limits::default()).decision, decision, "{name}");
+        }
     }
 
     // spec: M2
