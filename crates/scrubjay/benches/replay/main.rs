@@ -126,7 +126,11 @@ fn report(sessions: &[Session], asked: &Asked) {
         ("**scrubjay**", usual),
         ("scrubjay, every compaction charged a summariser", Knobs { notes: Notes::Charged, ..usual }),
         ("scrubjay, five minutes for all", Knobs { lifetime: Lifetime::FiveMinutes, ..usual }),
-        ("scrubjay, both", Knobs { notes: Notes::Charged, lifetime: Lifetime::FiveMinutes, ..usual }),
+        ("scrubjay, notes kept by the same model", Knobs { notes: Notes::ByModel, ..usual }),
+        (
+            "scrubjay, five minutes for all and every compaction charged",
+            Knobs { notes: Notes::Charged, lifetime: Lifetime::FiveMinutes, ..usual },
+        ),
     ];
     for (name, knobs) in table {
         line(name, &ours(knobs), &append);

@@ -2,8 +2,8 @@
 //! replace the conversation, and how long the opening is asked to live.
 
 use crate::policies::{Moment, Policy, THRESHOLD};
-use crate::sessions::Piece;
-use crate::window::{Form, MARK, OUTPUT, READ, RESTORED, SUMMARY, Segment, What, Window};
+use crate::sessions::{Kind, Piece};
+use crate::window::{Form, MARK, OUTPUT, READ, RESTORED, SUMMARY, Segment, WRITE_5M, What, Window};
 use jiff::{SignedDuration, Timestamp};
 use scrubjay::ledger::savings::Account;
 use scrubjay::ledger::{Called, Certainty, Layer, Removed, Row, Sent, Share};
@@ -42,6 +42,8 @@ pub enum Notes {
     ByCode,
     /// As dear as if each compaction needed a summariser's call of its own.
     Charged,
+    /// A fork does, every 5,000 tokens: it reads the window from the cache, is told what to do and edits some sections.
+    ByModel,
 }
 
 /// How the opening's lifetime is chosen.
@@ -108,12 +110,28 @@ pub struct Ours {
     pauses: Pauses,
     turns: u64,
     spent: f64,
+    noted: u64,
+    calls_since_note: u64,
 }
+
+/// What one update of the notes reads anew and writes.
+const NOTE_ASKED: f64 = 500.0;
+const NOTE_WRITTEN: f64 = 800.0;
 
 impl Ours {
     pub fn new(base: u64, ratio: f64, knobs: Knobs, limits: Limits) -> Self {
         let (account, pauses) = (Account::default(), Pauses::default());
-        Self { window: Window::new(base, ratio), knobs, limits, account, pauses, turns: 0, spent: 0.0 }
+        Self {
+            window: Window::new(base, ratio),
+            knobs,
+            limits,
+            account,
+            pauses,
+            turns: 0,
+            spent: 0.0,
+            noted: 0,
+            calls_since_note: 0,
+        }
     }
 
     fn situation(&self, moment: &Moment) -> Situation {
@@ -130,6 +148,17 @@ impl Ours {
         let at = Timestamp::UNIX_EPOCH;
         let certainty = Certainty::Estimated;
         self.account.apply(&Row::Removed(Removed { at, layer, tokens, sent, certainty, forecast: None }));
+    }
+
+    /// The cadence of session notes: 10,000 tokens first, then 5,000 and three tool calls.
+    fn take_notes(&mut self) {
+        let grown = self.window.total() - self.window.base();
+        let due =
+            if self.noted == 0 { grown >= 10_000 } else { grown >= self.noted + 5_000 && self.calls_since_note >= 3 };
+        if due && self.knobs.notes == Notes::ByModel {
+            (self.noted, self.calls_since_note) = (grown, 0);
+            self.window.extra += READ * self.window.total() as f64 + WRITE_5M * NOTE_ASKED + OUTPUT * NOTE_WRITTEN;
+        }
     }
 
     /// Where the kept end of the conversation begins: enough of it, and never in the middle of a round.
@@ -175,6 +204,7 @@ impl Ours {
         }
         segments.extend(tail);
         self.window.segments = segments;
+        self.noted = self.noted.min(self.window.total() - self.window.base());
         let freed = before.saturating_sub(self.window.total());
         self.book(Layer::SessionNotes, freed, Sent::Before);
     }
@@ -225,6 +255,7 @@ impl Policy for Ours {
 
     fn add(&mut self, piece: &Piece) {
         let knobs = self.knobs;
+        self.calls_since_note += u64::from(matches!(piece.kind, Kind::Tool { .. }));
         let spared = self.window.add(piece, |tool, chars| knobs.stores(tool, chars));
         if spared > 0 {
             self.book(Layer::ToolResults, spared, Sent::Never);
@@ -261,6 +292,7 @@ impl Policy for Ours {
         let call = Call { source: Call::MAIN.into(), model: "m".into(), usage: *usage, stop: StopReason::EndTurn };
         let row = Called::of(Timestamp::UNIX_EPOCH, &call, Some(prices()), Ttl::FiveMinutes, Duration::ZERO);
         self.spent += row.money.unwrap_or(0.0);
+        self.take_notes();
         let outlived = if now.warmth() == Warmth::Cold { usage.cache_read } else { 0 };
         let row = Called { warmth: Some(now.warmth()), threshold: Some(THRESHOLD), outlived, ..row };
         self.account.apply(&Row::Called(row));
