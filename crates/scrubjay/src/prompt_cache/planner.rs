@@ -285,6 +285,12 @@ mod tests {
             ("warm and early", now(1, 3), clearing(30_000, 30_000), Decision::Wait),
             ("warm, much goes, little is behind it", now(1, 40), clearing(80_000, 10_000), Decision::Act),
             ("warm, much is behind it", now(1, 40), clearing(30_000, 300_000), Decision::Wait),
+            (
+                "warm: more than its price, but not several times it",
+                now(1, 40),
+                clearing(40_000, 60_000),
+                Decision::Wait,
+            ),
             ("warm, little goes", now(1, 40), clearing(3_000, 10), Decision::Wait),
             (
                 "cold: a summary larger than what it replaces",
