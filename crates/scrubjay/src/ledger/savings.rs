@@ -162,10 +162,13 @@ impl Account {
                     is_new: true,
                 }));
             }
-            Row::Rewrote(share) => self.standing.entry(share.layer).or_default().damage += share.tokens,
+            Row::Rewrote(share) => {
+                let standing = self.standing.entry(share.layer).or_default();
+                standing.damage = standing.damage.saturating_add(share.tokens);
+            }
             Row::ReadBack(share) => {
                 let standing = self.standing.entry(share.layer).or_default();
-                standing.read_back += share.tokens;
+                standing.read_back = standing.read_back.saturating_add(share.tokens);
                 standing.give_back(share.tokens);
             }
             Row::Restored(share) => self.standing.entry(share.layer).or_default().give_back(share.tokens),

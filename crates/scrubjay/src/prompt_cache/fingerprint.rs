@@ -224,6 +224,8 @@ pub fn surprise(
 
 #[cfg(test)]
 mod tests {
+    use super::super::breakpoints::{Breakpoint, breakpoints};
+    use super::super::rules::{CacheBlock, CacheRequest, CacheState, Level, Salts, Shelf};
     use super::*;
     use crate::message::{Block, MessageId, Origin, Role};
     use crate::transcript::{Options, Thinking};
@@ -353,6 +355,72 @@ mod tests {
         let promise = promise(&print(&prompt(&["q"])), &usage, &print(&prompt(&["q", "a"])));
         assert_eq!((promise.cached, promise.shared), (0, 0));
         assert_eq!(surprise(&promise, &usage, SOON, None, &Limits::default()), None);
+    }
+
+    /// A request as the cache sees it, marked as the engine marks it.
+    fn blocks(prompt: &Prompt) -> Vec<CacheBlock> {
+        let size = |bytes: &[u8]| bytes.len() as u64;
+        let mut blocks: Vec<(Option<Breakpoint>, CacheBlock)> = Vec::new();
+        for (at, tool) in prompt.tools.iter().enumerate() {
+            let bytes = serde_json::to_vec(tool).unwrap();
+            let last = (at + 1 == prompt.tools.len()).then_some(Breakpoint::Tools);
+            blocks.push((last, CacheBlock::new(Level::Tools, &bytes, size(&bytes))));
+        }
+        let system = prompt.system.as_bytes();
+        blocks.push((Some(Breakpoint::System), CacheBlock::new(Level::System, system, size(system))));
+        for (index, message) in prompt.messages().enumerate() {
+            for (block, said) in message.blocks.iter().enumerate() {
+                let place = Breakpoint::Message { index, block };
+                let bytes = said.json().as_bytes();
+                blocks.push((Some(place), CacheBlock::new(Level::Messages, bytes, size(bytes))));
+            }
+        }
+        let marks = breakpoints(prompt);
+        let marked = |(place, block): (Option<Breakpoint>, CacheBlock)| match place {
+            Some(place) if marks.contains(&place) => block.marked(Ttl::FiveMinutes),
+            _ => block,
+        };
+        blocks.into_iter().map(marked).collect()
+    }
+
+    // spec: H3, H5
+    #[test]
+    fn by_the_published_rules_only_what_changed_or_ran_out_is_a_surprise() {
+        let mut cache = CacheState::default();
+        let shelf = Shelf { workspace: "w".into(), model: "opus".into() };
+        let mut now = Timestamp::UNIX_EPOCH;
+        let mut ask = |prompt: &Prompt, minutes: i64| {
+            now += SignedDuration::from_mins(minutes);
+            let blocks = blocks(prompt);
+            let salts = Salts::default();
+            let request = CacheRequest { shelf: &shelf, salts: &salts, blocks: &blocks, min_tokens: 1_024 };
+            let outcome = cache.request(&request, now).unwrap();
+            cache.begin_response(&outcome, now);
+            outcome.usage(0)
+        };
+        let mut talk = prompt(&["first question"]);
+        let mut before = (print(&talk), ask(&talk, 0));
+        let mut step = |talk: &Prompt, minutes: i64| {
+            let usage = ask(talk, minutes);
+            let after = print(talk);
+            let interval = Interval { since_last: SignedDuration::from_mins(minutes), ttl: Some(Ttl::FiveMinutes) };
+            let promise = promise(&before.0, &before.1, &after);
+            before = (after, usage);
+            (promise.clone(), surprise(&promise, &usage, interval, None, &Limits::default()))
+        };
+        for round in 0..30 {
+            let mut reply = (*said(&format!("reply {round} ").repeat(60))).clone();
+            reply.role = Role::Assistant;
+            talk.history.extend([Arc::new(reply), said(&format!("result {round} ").repeat(200))]);
+            let (promise, found) = step(&talk, 1);
+            assert_eq!((found, promise.differs), (None, None), "round {round}");
+        }
+        talk.history[9] = said("cleared");
+        let (_, found) = step(&talk, 1);
+        let found = found.unwrap();
+        assert_eq!((found.cause, found.part), (Cause::History, Some(Part::Message(10))));
+        assert_eq!(step(&talk, 6).1.map(|found| found.cause), Some(Cause::Ttl));
+        assert_eq!(step(&talk, 1).1, None);
     }
 
     proptest! {
