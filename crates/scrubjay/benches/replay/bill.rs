@@ -150,16 +150,15 @@ impl Provider {
         outcome.usage(0)
     }
 
-    /// Marked are the opening, the last block shared with the previous request, and the last block of all.
+    /// Marked as the engine marks: the opening, where the previous request ended, and the last block of all.
     fn blocks(&self, segments: &[Segment]) -> Vec<CacheBlock> {
-        let shared = self.shared(segments);
         let last = segments.len() - 1;
         let block = |(at, segment): (usize, &Segment)| {
             let level = if at == 0 { Level::System } else { Level::Messages };
             let block = CacheBlock::new(level, &segment.bytes(), segment.tokens);
             match at {
                 0 => block.marked(self.opening),
-                at if at == last || at + 1 == shared => block.marked(self.rules.ttl),
+                at if at == last || at + 1 == self.previous.len() => block.marked(self.rules.ttl),
                 _ => block,
             }
         };
