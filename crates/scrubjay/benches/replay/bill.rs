@@ -1,6 +1,6 @@
 //! What a policy's requests cost: by the engine's own caching rules, or by the plain prefix rule of `cache_sim.py`.
 
-use crate::policies::{Moment, Policy};
+use crate::policies::{MiddleMark, Moment, Policy};
 use crate::sessions::Session;
 use crate::window::{OUTPUT, READ, Segment, WRITE_1H, WRITE_5M};
 use jiff::Timestamp;
@@ -136,13 +136,13 @@ impl Provider {
         let ask = |cache: &mut CacheState, blocks: &[CacheBlock]| {
             cache.request(&CacheRequest { shelf: &self.shelf, salts: &salts, blocks, min_tokens: 1_024 }, now)
         };
-        let blocks = self.blocks(&policy.window().segments);
+        let blocks = self.blocks(policy);
         let Ok(mut outcome) = ask(&mut self.cache, &blocks) else { return Usage::default() };
         // An opening that has to be written is asked to live as long as the policy says. Asking again changes nothing:
         // nothing was found, so nothing was refreshed.
         if outcome.read == 0 && self.rules.ttl == Ttl::FiveMinutes {
             self.opening = if policy.hour_for_opening() { Ttl::OneHour } else { Ttl::FiveMinutes };
-            let blocks = self.blocks(&policy.window().segments);
+            let blocks = self.blocks(policy);
             let Ok(again) = ask(&mut self.cache, &blocks) else { return Usage::default() };
             outcome = again;
         }
@@ -150,15 +150,20 @@ impl Provider {
         outcome.usage(0)
     }
 
-    /// Marked as the engine marks: the opening, where the previous request ended, and the last block of all.
-    fn blocks(&self, segments: &[Segment]) -> Vec<CacheBlock> {
+    /// Marked are the opening, the last block of all, and between them what the policy chooses.
+    fn blocks(&self, policy: &dyn Policy) -> Vec<CacheBlock> {
+        let segments = &policy.window().segments;
+        let middle = match policy.middle_mark() {
+            MiddleMark::PreviousEnd => self.previous.len(),
+            MiddleMark::SharedEnd => self.shared(segments),
+        };
         let last = segments.len() - 1;
         let block = |(at, segment): (usize, &Segment)| {
             let level = if at == 0 { Level::System } else { Level::Messages };
             let block = CacheBlock::new(level, &segment.bytes(), segment.tokens);
             match at {
                 0 => block.marked(self.opening),
-                at if at == last || at + 1 == self.previous.len() => block.marked(self.rules.ttl),
+                at if at == last || at + 1 == middle => block.marked(self.rules.ttl),
                 _ => block,
             }
         };

@@ -1,7 +1,7 @@
 //! Our own policy, made of the engine's own decisions: what is stored at first sight, what is cleared when, when notes
 //! replace the conversation, and how long the opening is asked to live.
 
-use crate::policies::{Moment, Policy, THRESHOLD};
+use crate::policies::{MiddleMark, Moment, Policy, THRESHOLD};
 use crate::sessions::{Kind, Piece};
 use crate::window::{Form, MARK, OUTPUT, READ, RESTORED, SUMMARY, Segment, WRITE_5M, What, Window};
 use jiff::{SignedDuration, Timestamp};
@@ -276,6 +276,10 @@ impl Policy for Ours {
         } else if now.since_last.is_some() {
             self.clear(&now);
         }
+    }
+
+    fn middle_mark(&self) -> MiddleMark {
+        MiddleMark::PreviousEnd
     }
 
     fn hour_for_opening(&mut self) -> bool {

@@ -12,11 +12,23 @@ pub struct Moment {
     pub gap: Option<f64>,
 }
 
+/// Where a request is marked between its opening and its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MiddleMark {
+    /// Where the previous request ended, as the engine does.
+    PreviousEnd,
+    /// At the last block that both have: the best place for a policy that rewrites.
+    SharedEnd,
+}
+
 /// A way to keep a window.
 pub trait Policy {
     fn window(&self) -> &Window;
     fn add(&mut self, piece: &Piece);
     fn before_call(&mut self, moment: &Moment);
+    fn middle_mark(&self) -> MiddleMark {
+        MiddleMark::SharedEnd
+    }
     /// Whether the opening should be kept for an hour, asked when it has to be written.
     fn hour_for_opening(&mut self) -> bool {
         false
