@@ -174,7 +174,8 @@ pub fn clear_at_least(now: &Situation, tail: u64, limits: &Limits) -> u64 {
         Warmth::Warm => {
             let price = rates.write * limits.warm_margin as f64;
             let earned = rates.read * expected_turns(now.turns, limits) as f64;
-            let least = (tail as f64 * price / (price + earned)).floor() as u64 + 1;
+            // One token more than break-even, so that no rounding puts it on the wrong side.
+            let least = (tail as f64 * price / (price + earned)).ceil() as u64 + 1;
             least.max(limits.warm_clear_tokens).min(tail)
         }
     }
@@ -419,7 +420,7 @@ mod tests {
             prop_assert!(more.predicted_saving >= verdict.predicted_saving);
         }
 
-        // spec: M5
+        // spec: M4, M5
         #[test]
         fn clearing_the_least_that_pays_pays(now in any_situation(), tail in 1..2_000_000u64) {
             let limits = Limits::default();
