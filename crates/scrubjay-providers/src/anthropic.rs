@@ -11,6 +11,7 @@ use reply::Assembling;
 use request::Manner;
 use scrubjay::model::{Ability, Delta, Model, ModelError, Pending, Reply};
 use scrubjay::prompt::Prompt;
+use scrubjay::prompt_cache::prices::Prices;
 use scrubjay::tokens::ContextWindow;
 use serde::Deserialize;
 
@@ -94,6 +95,10 @@ impl Model for Anthropic {
 
     fn can(&self, ability: Ability) -> bool {
         self.entry.can(ability)
+    }
+
+    fn prices(&self) -> Option<Prices> {
+        self.entry.prices.known()
     }
 
     fn reply<'a>(

@@ -3,6 +3,7 @@
 use scrubjay::limits::Limits;
 use scrubjay::message::Usage;
 use scrubjay::model::Ability;
+pub use scrubjay::prompt_cache::prices::Prices;
 use scrubjay::tokens::ContextWindow;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -58,22 +59,6 @@ pub(crate) struct Known {
     pub(crate) near: Vec<String>,
 }
 
-/// Dollars per million tokens.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Prices {
-    /// Fresh input.
-    pub input: Option<f64>,
-    /// Written to the cache for five minutes (or the vendor's only lifetime).
-    pub write_5m: Option<f64>,
-    /// Written to the cache for an hour.
-    pub write_1h: Option<f64>,
-    /// Read from the cache.
-    pub read: Option<f64>,
-    /// Written by the model.
-    pub output: Option<f64>,
-}
-
 /// Which earlier reasoning a model still reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -120,17 +105,7 @@ pub struct CatalogueError(String);
 impl Entry {
     /// What a call cost, if every price it needs is known.
     pub fn cost(&self, usage: &Usage) -> Option<f64> {
-        let prices = &self.prices;
-        [
-            (usage.input, prices.input),
-            (usage.cache_read, prices.read),
-            (usage.cache_write_5m, prices.write_5m),
-            (usage.cache_write_1h, prices.write_1h),
-            (usage.output, prices.output),
-        ]
-        .into_iter()
-        .filter(|(tokens, _)| *tokens > 0)
-        .try_fold(0.0, |sum, (tokens, price)| Some(sum + tokens as f64 * price? / 1_000_000.0))
+        self.prices.cost(usage)
     }
 
     /// Whether it can do something that only some can.

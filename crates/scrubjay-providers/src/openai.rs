@@ -10,6 +10,7 @@ use reply::Assembling;
 use request::Manner;
 use scrubjay::model::{Ability, Delta, Model, ModelError, Pending, Reply};
 use scrubjay::prompt::Prompt;
+use scrubjay::prompt_cache::prices::Prices;
 use scrubjay::tokens::ContextWindow;
 use tiktoken_rs::tokenizer::{Tokenizer, get_tokenizer};
 
@@ -79,6 +80,10 @@ impl Model for OpenAi {
             Ability::ExactCount => self.tokenizer().is_some(),
             other => self.entry.can(other),
         }
+    }
+
+    fn prices(&self) -> Option<Prices> {
+        self.entry.prices.known()
     }
 
     fn reply<'a>(

@@ -18,6 +18,7 @@ pub mod transcript;
 pub mod prompts;
 pub mod prompt;
 pub mod prompt_cache;
+pub mod ledger;
 // the seams
 pub mod model;
 pub mod tool;

@@ -190,6 +190,23 @@ limits! {
     history_lines = 1_000 "lines" in "doors", 0..=1_000_000, "remembered of what was typed";
     piped_prompt_bytes = 10_485_760 "bytes" in "doors", 1_024..=1_073_741_824, "largest prompt that is read from a pipe";
     listed_sessions = 20 "sessions" in "doors", 1..=100_000, "shown by `scrubjay sessions` unless all are asked for";
+    expected_turns = 40 "requests" in "planner", 0..=10_000, "a session is expected to last as long as it did so far, but never counted on for more than this";
+    warm_margin = 6 "times" in "planner", 1..=1_000, "rewriting a warm cache must promise this many times its price: the session may end, and text may be needed again";
+    warm_clear_tokens = 20_000 "tokens" in "planner", 0..=100_000_000, "a warm cache is not rewritten to remove less";
+    cold_clear_tokens = 1_000 "tokens" in "planner", 0..=100_000_000, "a cold cache makes removing free, but less than this is not worth hiding text";
+    early_compaction_tokens = 48_000 "tokens" in "planner", 1_000..=100_000_000, "a shorter conversation is not compacted before the window is full: notes, restored files and kept messages are some 24,000, so that a compaction at least halves it";
+    warm_compaction_percent = 50 "percent" in "planner", 1..=100, "of the compaction threshold that a conversation must fill before it is compacted while its cache is warm";
+    risk_percent = 1 "percent" in "planner", 0..=100, "of what was spent that may be risked on a guess, besides what was saved";
+    break_percent = 5 "percent" in "planner", 0..=100, "cache reads that fall short of the promise by less are no break";
+    break_tokens = 2_000 "tokens" in "planner", 0..=100_000_000, "cache reads that fall short of the promise by less are no break: providers round";
+
+    brake_window = 20 "requests" in "receipts", 1..=10_000, "the brake looks at this many requests: long enough that one cold start does not trip it";
+    brake_trip_percent = 60 "percent" in "receipts", 0..=100, "less of the promised cache reads than this trips the brake";
+    brake_release_percent = 80 "percent" in "receipts", 0..=100, "this much of the promised cache reads releases it: more than what trips it, so that it does not flutter";
+    brake_least_cents = 5 "cents" in "receipts", 0..=100_000, "a loss smaller than this over the window is noise";
+    brake_least_tokens = 20_000 "tokens" in "receipts", 0..=100_000_000, "the same where prices are not known";
+    background_day_tokens = 10_000_000 "tokens" in "receipts", 0..=100_000_000_000, "background work of one day, cache reads included: some hundred forks of a long session";
+    background_day_cents = 500 "cents" in "receipts", 0..=10_000_000, "background work of one day, where prices are known";
 }
 
 /// The table as TOML with its defaults: `docs/limits.toml`, and a starting point for a settings file.

@@ -2,6 +2,7 @@
 
 use crate::message::{Block, StopReason, Usage};
 use crate::prompt::Prompt;
+use crate::prompt_cache::prices::Prices;
 use crate::tokens::ContextWindow;
 use std::pin::Pin;
 use std::time::Duration;
@@ -45,6 +46,11 @@ pub trait Model: Send + Sync {
 
     /// Whether it can do something that only some can.
     fn can(&self, ability: Ability) -> bool;
+
+    /// What its tokens cost, as far as that is known.
+    fn prices(&self) -> Option<Prices> {
+        None
+    }
 
     /// Ask. Deltas are shown as they arrive; the whole reply comes at the end. Dropping the future cancels the request.
     fn reply<'a>(

@@ -27,10 +27,10 @@ pub struct Damage {
 }
 
 /// What a read brought back.
-#[derive(Debug, Default)]
-pub struct Reading {
+#[derive(Debug)]
+pub struct Reading<T = Record> {
     /// Every record that could be read.
-    pub records: Vec<Record>,
+    pub records: Vec<T>,
     /// Everything that could not.
     pub damage: Vec<Damage>,
     /// Whether the damage is only a torn last line, as a kill in the middle of a write leaves it.
@@ -58,8 +58,12 @@ impl Log {
 
     /// Append one record. If the disk refuses, the record waits in memory and goes out with the next append.
     pub fn append(&mut self, record: &Record) -> io::Result<()> {
-        let json = record.to_json().map_err(io::Error::other)?;
-        let line = self.line(&json);
+        self.append_json(&record.to_json().map_err(io::Error::other)?)
+    }
+
+    /// Append one JSON value of any kind, on one line.
+    pub fn append_json(&mut self, json: &str) -> io::Result<()> {
+        let line = self.line(json);
         self.waiting.extend_from_slice(line.as_bytes());
         self.flush()
     }
@@ -160,13 +164,19 @@ fn blobs_of(path: &Path) -> PathBuf {
 
 /// Read a whole file. Only a file that cannot be opened is an error; damage inside it is part of the answer.
 pub fn read(path: &Path, limits: &Limits) -> io::Result<Reading> {
+    read_as(path, limits, |json| Record::from_json(json).ok())
+}
+
+/// The same for a file of anything else.
+pub fn read_as<T>(path: &Path, limits: &Limits, parse: impl Fn(&str) -> Option<T>) -> io::Result<Reading<T>> {
     let bytes = std::fs::read(path)?;
-    let mut reading = Reading::default();
+    let mut reading = Reading { records: Vec::new(), damage: Vec::new(), torn_tail_only: false };
+    let decode = |line: &[u8]| parse(&decode(line, path, limits)?).ok_or("not an entry");
     let mut offset = 0;
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
         let body = line.strip_suffix(b"\n").unwrap_or(line);
         if !body.is_empty() {
-            read_line(body, offset, path, limits, &mut reading);
+            read_line(body, offset, &decode, &mut reading);
         }
         offset += line.len() as u64;
     }
@@ -177,8 +187,13 @@ pub fn read(path: &Path, limits: &Limits) -> io::Result<Reading> {
     Ok(reading)
 }
 
-fn read_line(line: &[u8], offset: u64, path: &Path, limits: &Limits, reading: &mut Reading) {
-    let what = match decode(line, path, limits) {
+fn read_line<T>(
+    line: &[u8],
+    offset: u64,
+    decode: &impl Fn(&[u8]) -> Result<T, &'static str>,
+    reading: &mut Reading<T>,
+) {
+    let what = match decode(line) {
         Ok(record) => return reading.records.push(record),
         Err(what) => what,
     };
@@ -187,13 +202,13 @@ fn read_line(line: &[u8], offset: u64, path: &Path, limits: &Limits, reading: &m
     let skipped = next.unwrap_or(line.len());
     reading.damage.push(Damage { offset, bytes: skipped as u64, what });
     if let Some(at) = next {
-        read_line(&line[at..], offset + at as u64, path, limits, reading);
+        read_line(&line[at..], offset + at as u64, decode, reading);
     }
 }
 
 const FRAME: &[u8] = b"{\"crc\":\"";
 
-fn decode(line: &[u8], path: &Path, limits: &Limits) -> Result<Record, &'static str> {
+fn decode(line: &[u8], path: &Path, limits: &Limits) -> Result<String, &'static str> {
     if line.len() as u64 > limits.record_line_bytes {
         return Err("line too long");
     }
@@ -222,13 +237,12 @@ fn frame(line: &[u8]) -> Option<(Seal, &[u8])> {
     Some((Seal { crc, len }, &rest[comma + 1..]))
 }
 
-fn checked(seal: Seal, json: &[u8]) -> Result<Record, &'static str> {
+fn checked(seal: Seal, json: &[u8]) -> Result<String, &'static str> {
     if json.len() != seal.len {
         return Err("cut short");
     }
     if crc32c::crc32c(json) != seal.crc {
         return Err("checksum does not match");
     }
-    let text = std::str::from_utf8(json).map_err(|_| "not UTF-8")?;
-    Record::from_json(text).map_err(|_| "not an entry")
+    std::str::from_utf8(json).map(str::to_owned).map_err(|_| "not UTF-8")
 }
