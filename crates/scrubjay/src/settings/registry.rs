@@ -183,7 +183,6 @@ settings! {
     MEMORY_PATH_OVERRIDE = text("memory.path_override", "", "the memory directory, whole path, before everything else").environment(&["SCRUBJAY_MEMORY_PATH_OVERRIDE", "CLAUDE_COWORK_MEMORY_PATH_OVERRIDE"]).process().once_per_session();
     MEMORY_DIRECTORY = text("memory.directory", "", "the memory directory").aliases(&["autoMemoryDirectory"]).user_only().once_per_session();
     MEMORY_EXTRA_GUIDELINES = text("memory.extra_guidelines", "", "text added to the memory prompt").environment(&["SCRUBJAY_MEMORY_EXTRA_GUIDELINES", "CLAUDE_COWORK_MEMORY_EXTRA_GUIDELINES"]).user_only().once_per_session();
-    MEMORY_TEAM_URL = text("memory.team_url", "", "where a team shares its memory").environment(&["SCRUBJAY_MEMORY_TEAM_URL"]).user_only();
 
     TOOL_RESULTS = layer!("tool_results", "TOOL_RESULTS", true, "layer 1: large tool results go to disk");
     MICROCOMPACTION_TIME = layer!("microcompaction_time", "MICROCOMPACTION_TIME", true, "layer 2: clear old results when the cache is certainly cold");
@@ -216,7 +215,6 @@ settings! {
     SMALL_MODEL = text("small_model", "", "a cheap model for choices and labels").environment(&["SCRUBJAY_SMALL_MODEL"]);
     THINKING = choice("thinking", &["auto", "off", "on"], "whether the model reasons before it answers").environment(&["SCRUBJAY_THINKING"]).once_per_session();
     CACHE_TTL = choice("cache_ttl", &["auto", "5m", "1h"], "how long the provider keeps the prefix; auto goes by price").environment(&["SCRUBJAY_CACHE_TTL"]).once_per_session();
-    EMBEDDING_URL = text("recall.embedding_url", "", "an endpoint for semantic recall").environment(&["SCRUBJAY_EMBEDDING_URL"]).user_only();
 
     PERMISSION_MODE = choice("permission_mode", &["ask", "accept-edits", "read-only", "allow-all", "plan"], "what the agent may do without asking").environment(&["SCRUBJAY_PERMISSION_MODE"]).aliases(&["permissions.defaultMode"]).user_only();
     PERMISSIONS_ALLOW = list("permissions.allow", "calls that need no question").user_only();
@@ -224,12 +222,8 @@ settings! {
     PERMISSIONS_DENY = list("permissions.deny", "calls that are refused");
     HOOKS_ENABLED = flag("hooks_enabled", true, "run configured hooks").environment(&["SCRUBJAY_HOOKS_ENABLED"]).narrows();
     HOOKS = table("hooks", "commands that run at named moments").user_only();
-    MCP_SERVERS = table("mcp_servers", "tool servers that are started").aliases(&["mcpServers"]).user_only();
-    INSTRUCTIONS_EXCLUDE = list("instructions.exclude", "instruction files that are not loaded").aliases(&["claudeMdExcludes"]).once_per_session();
 
     WEB_PRIVATE_ADDRESSES = flag("web.private_addresses", false, "let pages be fetched from private networks").environment(&["SCRUBJAY_WEB_PRIVATE_ADDRESSES"]).user_only();
-    SERVE_BIND = text("serve.bind", "127.0.0.1:0", "where the proxy and the dashboard listen").environment(&["SCRUBJAY_SERVE_BIND"]).user_only();
-    SERVE_UPSTREAM = text("serve.upstream", "", "where the proxy sends requests").environment(&["SCRUBJAY_SERVE_UPSTREAM"]).user_only();
 }
 
 /// What bare mode turns off.
