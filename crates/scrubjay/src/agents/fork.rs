@@ -3,6 +3,7 @@
 //! It keeps the parent's tool list and is restrained when it calls. It uses `turn`, never the query loop: it cannot
 //! compact, dream or fork, and it never writes to the parent's state.
 
+use crate::context::tool_results;
 use crate::desk::Desk;
 use crate::digest::FilesSeen;
 use crate::errand::{Ending, Errand, Outcome};
@@ -14,6 +15,7 @@ use crate::prompts;
 use crate::tool::Effect;
 use crate::transcript::Call;
 use crate::turn::{self, Halt, Hand, Stage};
+use std::path::PathBuf;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
@@ -24,6 +26,8 @@ pub struct Origins {
     pub prompt: Prompt,
     /// The parent's files, cloned: what the fork reads does not count for the parent.
     pub seen: FilesSeen,
+    /// Where the parent's large tool results are stored; the fork's go there too.
+    pub results: Option<PathBuf>,
 }
 
 /// Run an errand to its end. Cancelling the parent's token stops it; the reverse does not hold.
@@ -48,18 +52,19 @@ pub fn is_fork(prompt: &Prompt) -> bool {
 struct Fork {
     prompt: Prompt,
     seen: FilesSeen,
+    results: Option<PathBuf>,
     gate: Gate,
     outcome: Outcome,
 }
 
 impl Fork {
     fn new(origins: Origins, errand: &Errand, desk: &Desk) -> Self {
-        let Origins { mut prompt, seen } = origins;
+        let Origins { mut prompt, seen, results } = origins;
         let directive = directive(&prompt, errand);
         let outcome =
             Outcome { ending: Ending::Done, messages: Vec::new(), calls: Vec::new(), wrote: Vec::new(), denials: 0 };
         prompt.history.push(spoken(Role::User, Origin::Reminder, directive, desk, 0));
-        Self { prompt, seen, gate: without_forks(errand.gate.clone()), outcome }
+        Self { prompt, seen, results, gate: without_forks(errand.gate.clone()), outcome }
     }
 
     async fn work(&mut self, errand: &Errand, desk: &Desk, cancel: &CancellationToken) -> Ending {
@@ -85,7 +90,8 @@ impl Fork {
             self.seen.extend(round.saw);
             self.outcome.wrote.extend(round.wrote);
             self.outcome.denials += round.denials;
-            self.prompt.history.push(spoken(Role::User, Origin::Tool, round.results, desk, turn));
+            let admitted = tool_results::admit(round.results, &calls, self.results.as_deref(), desk);
+            self.prompt.history.push(spoken(Role::User, Origin::Tool, admitted.results, desk, turn));
             if round.interrupted {
                 return Ending::Cancelled;
             }

@@ -23,6 +23,7 @@ use crate::prompt::Prompt;
 use crate::prompts;
 use crate::transcript::{Call, Cause, Entry, Opening, Transcript, TranscriptError};
 use crate::turn::{self, Halt, Hand, Round, Stage};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio_util::sync::CancellationToken;
 
@@ -174,8 +175,7 @@ impl Session {
     /// Results pass layer 1 on their way into the record; what enters there is what every later request carries.
     fn admit(&mut self, round: Round, calls: &[ToolUse]) -> Result<(), Error> {
         let now = self.desk.clock.now();
-        let folder = self.transcript.folder().map(|folder| folder.join("tool-results"));
-        let admitted = tool_results::admit(round.results, calls, folder.as_deref(), &self.desk);
+        let admitted = tool_results::admit(round.results, calls, self.results_folder().as_deref(), &self.desk);
         for (path, digest) in round.saw {
             self.transcript.append(Entry::Saw { path, digest }, now)?;
         }
@@ -184,6 +184,10 @@ impl Session {
         }
         self.say(Role::User, Origin::Tool, admitted.results)?;
         self.add_context(HookEvent::PostToolUse, round.context)
+    }
+
+    fn results_folder(&self) -> Option<PathBuf> {
+        self.transcript.folder().map(|folder| folder.join("tool-results"))
     }
 
     /// What to do when there is no reply: keep what was shown, and go on where that makes sense.
@@ -248,7 +252,7 @@ impl Session {
     /// What a fork of this session starts from.
     pub fn origins(&self) -> Origins {
         let view = self.transcript.view();
-        Origins { prompt: Prompt::of(view), seen: view.files.clone() }
+        Origins { prompt: Prompt::of(view), seen: view.files.clone(), results: self.results_folder() }
     }
 
     /// Record what an errand took and what it left.

@@ -151,3 +151,17 @@ async fn a_fork_ends_when_its_turns_are_over_when_it_fails_and_when_it_is_stoppe
         });
     assert_eq!(outcome.ending, Ending::Cancelled);
 }
+
+// spec: R1
+#[tokio::test]
+async fn a_forks_results_pass_layer_1_too() {
+    let (mut story, model) = begun(
+        Scripted::saying(["Hi."]).then(Turn::call("Bash", json!({ "command": "seq 1 20000" }))).then(Turn::text("ok")),
+    )
+    .await;
+    story.session.send(errand(Gate::open())).await.unwrap();
+    let sent = model.prompts().pop().unwrap();
+    let shown = sent.history.last().unwrap().tool_results().next().unwrap().text();
+    assert!(shown.starts_with("<persisted-output>") && shown.len() < 3_000, "{} bytes", shown.len());
+    assert!(story.session.transcript().view().spilled.is_empty(), "nothing of the parent's changed");
+}
