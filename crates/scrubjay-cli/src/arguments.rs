@@ -151,6 +151,11 @@ pub(crate) enum Command {
         #[command(flatten)]
         which: WhichSession,
     },
+    /// The running notes of a session
+    Notes {
+        #[command(flatten)]
+        which: WhichSession,
+    },
     /// Give a session room: a summary takes the place of what was said
     Compact(CompactFlags),
     /// Take the last compaction of a session back

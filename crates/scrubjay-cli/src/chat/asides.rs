@@ -3,12 +3,14 @@
 use super::keyboard::{Purpose, Typed};
 use super::slash::{Slash, help};
 use super::{Change, Chat, Next};
+use crate::commands::notes;
 use crate::failure::Failure;
 use crate::paper::Tone;
 use crate::report::{Bill, Filling, ago};
 use crate::seat::Beginning;
 use crate::shelf::Shelf;
 use jiff::Timestamp;
+use scrubjay::context::session_notes;
 use scrubjay::message::{Block, ToolCallId};
 use scrubjay::permission::Mode;
 use scrubjay::prompts;
@@ -24,6 +26,7 @@ impl Chat {
             Slash::Help => self.say(&help()),
             Slash::Clear => self.clear().await,
             Slash::Cost => self.cost(),
+            Slash::Notes => self.notes(),
             Slash::Context => self.context(),
             Slash::Resume(id) => self.resume(id).await,
             Slash::Model(name) => self.model(name).await,
@@ -52,6 +55,18 @@ impl Chat {
         let Some(session) = &self.session else { return Ok(()) };
         let bill = Bill::of(session.transcript().view(), |model, usage| self.seat.service.cost(model, usage));
         self.say(&bill.words(self.paper.ink))
+    }
+
+    fn notes(&mut self) -> Result<(), Failure> {
+        let folder = self.session.as_ref().and_then(|session| session.transcript().folder());
+        let text = match folder {
+            Some(folder) => notes::read(&session_notes::place(&folder))?,
+            None => None,
+        };
+        match text {
+            Some(text) => self.say(shown(&text).trim_end()),
+            None => self.aside(notes::NONE_YET),
+        }
     }
 
     fn context(&mut self) -> Result<(), Failure> {

@@ -6,6 +6,7 @@ mod context;
 mod cost;
 mod doctor;
 mod limits;
+pub(crate) mod notes;
 pub(crate) mod print;
 mod results;
 mod sessions;
@@ -34,6 +35,7 @@ pub(crate) async fn run(command: &Command, workplace: &Workplace, paper: &Paper)
         Command::Compact(flags) => compact::list(workplace, paper, &flags.which),
         Command::Results { what } => stored(what, workplace, paper),
         Command::Cost { which } => cost::run(workplace, paper, which),
+        Command::Notes { which } => notes::run(workplace, paper, which),
         Command::Flags => config::flags(workplace, paper),
         Command::Limits => limits::run(workplace, paper),
         Command::Config { what: ConfigCommand::Path } => config::path(workplace, paper),

@@ -121,6 +121,20 @@ async fn settings_come_from_their_sources_and_say_so() {
     stage.run(&["--set", "thinking", "status"]).ended_with(2).complained_about(&["KEY=VALUE"]);
 }
 
+// spec: S8
+#[tokio::test(flavor = "multi_thread")]
+async fn notes_are_shown_and_their_absence_is_explained() {
+    let stage = Stage::offline();
+    stage.run(&["-p", "hello"]).ended_with(0);
+    stage.run(&["notes"]).ended_with(3).complained_about(&["no notes yet"]);
+    stage.write("seeds.md", &"acorns under the oak\n".repeat(50));
+    let soon = ["--set", "limits.notes_first_tokens=10"];
+    stage.run(&[&["-c", "-p", "show seeds.md"][..], &soon].concat()).ended_with(0);
+    let shown = stage.run(&["notes"]).ended_with(0);
+    assert!(shown.out.contains("# Worklog") && shown.out.contains("seeds.md"), "{shown:#?}");
+    assert!(stage.run(&["notes", "--json"]).ended_with(0).json()["notes"].as_str().unwrap().contains("# Worklog"));
+}
+
 // spec: W1
 #[tokio::test(flavor = "multi_thread")]
 async fn remote_flags_count_only_where_the_person_names_them_and_may_switch_off() {
