@@ -123,11 +123,14 @@ fn template_of(desk: &Desk) -> &str {
     desk.own_words.notes_template.as_deref().unwrap_or(template::TEMPLATE)
 }
 
+/// Why an update that wrote nothing does not count. It is recorded, but no person has to know.
+pub const UNCHANGED: &str = "nothing was written";
+
 /// After an update: the template must have survived, else the notes are what they were.
 pub fn accept(file: &Path, before: &str, desk: &Desk) -> Result<(), String> {
     let after = std::fs::read_to_string(file).map_err(|error| format!("the notes cannot be read ({error})"))?;
     if after == before {
-        return Err("nothing was written".to_owned());
+        return Err(UNCHANGED.to_owned());
     }
     template::check(template_of(desk), &after).map_err(|broken| {
         let restored = write(file, before).map_or("and could not be restored", |()| "so the previous notes stay");

@@ -33,6 +33,8 @@ pub struct Session {
     desk: Desk,
     interrupt: Interrupt,
     noting: Noting,
+    /// Whether the person was told that the window is nearly full.
+    warned: bool,
 }
 
 /// Stops the question that is being answered. Cheap to clone, and safe to use at any time.
@@ -91,7 +93,8 @@ impl Session {
     /// Begin, or go on with what a transcript holds. The opening is what every request starts with: sent unchanged from
     /// here on, and recorded again only when it differs from what was last sent.
     pub fn new(transcript: Transcript, desk: Desk, opening: Opening) -> Result<Self, Error> {
-        let mut session = Self { transcript, desk, interrupt: Interrupt::default(), noting: Noting::default() };
+        let mut session =
+            Self { transcript, desk, interrupt: Interrupt::default(), noting: Noting::default(), warned: false };
         session.open(opening)?;
         session.close_open_calls()?;
         Ok(session)
@@ -128,9 +131,24 @@ impl Session {
     async fn ready(&mut self, cancel: &CancellationToken) -> Result<Prompt, Error> {
         self.hear_of_notes()?;
         self.compact_if_due(cancel).await?;
+        self.warn_if_nearly_full();
         context::prepare(&mut self.transcript, &self.desk)?;
         self.transcript.settle()?;
         Ok(Prompt::of(self.transcript.view()))
+    }
+
+    /// Once each time the conversation comes near its line.
+    fn warn_if_nearly_full(&mut self) {
+        let budget = context::budget(&self.transcript, &self.desk);
+        let near = budget.used > budget.warning;
+        if near && !self.warned {
+            let [_, compaction, _] = budget.left();
+            self.desk.events.notice(format!(
+                "the window is nearly full: {} of {} tokens, {compaction} left before it is compacted; /compact does it now",
+                budget.used, budget.window
+            ));
+        }
+        self.warned = near;
     }
 
     /// A reply is part of the record before anything is done about it.

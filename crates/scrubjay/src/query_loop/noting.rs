@@ -35,6 +35,7 @@ const LAYER: &str = "session_notes";
 impl Session {
     /// After a reply: write the notes if they are due. Never in the way of the turn.
     pub(super) fn note_if_due(&mut self) -> Result<(), Error> {
+        self.hear_of_notes()?;
         let view = self.transcript.view();
         let (Some(folder), Some(noted)) = (self.transcript.folder(), session_notes::covering(view)) else {
             return Ok(());
@@ -89,7 +90,9 @@ impl Session {
     }
 
     fn note_failed(&mut self, because: String) -> Result<(), Error> {
-        self.desk.events.notice(format!("the session notes were not updated: {because}"));
+        if because != session_notes::UNCHANGED {
+            self.desk.events.notice(format!("the session notes were not updated: {because}"));
+        }
         Ok(self.transcript.append(Entry::Failed { layer: LAYER.to_owned(), because }, self.desk.clock.now())?)
     }
 

@@ -372,3 +372,24 @@ async fn bound_thinking_survives_two_compactions_without_a_refused_request() {
         .collect();
     assert_eq!(refused, Vec::new());
 }
+
+// spec: T4
+#[tokio::test]
+async fn the_person_is_warned_once_before_each_compaction() {
+    let (mut story, _) = begun(talkative());
+    talk(&mut story, 110).await;
+    let told = notices(&story);
+    let order: Vec<&str> = told
+        .iter()
+        .filter_map(|text| match text {
+            text if text.contains("nearly full") => Some("warned"),
+            text if text.starts_with("compacted") => Some("compacted"),
+            _ => None,
+        })
+        .collect();
+    assert!(order.len() >= 3, "{told:?}");
+    assert!(
+        order.chunks(2).all(|pair| pair[0] == "warned" && pair.get(1).is_none_or(|next| *next == "compacted")),
+        "{order:?}"
+    );
+}
