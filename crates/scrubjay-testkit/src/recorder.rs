@@ -2,6 +2,7 @@
 
 use scrubjay::model::{Ability, Delta, Model, ModelError, Pending, Reply};
 use scrubjay::prompt::Prompt;
+use scrubjay::prompt_cache::prices::Prices;
 use scrubjay::tokens::ContextWindow;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -31,6 +32,10 @@ impl Model for Recorder {
 
     fn is_a_mind(&self) -> bool {
         self.model.is_a_mind()
+    }
+
+    fn prices(&self) -> Option<Prices> {
+        self.model.prices()
     }
 
     fn window(&self) -> ContextWindow {

@@ -35,8 +35,10 @@ impl Session {
     /// Take the last compaction back, as long as what it replaced still fits.
     pub fn uncompact(&mut self) -> Result<Compacted, Error> {
         let view = self.transcript.view();
-        let Some((id, _)) = view.compactions.last() else { return Err(Error::NotCompacted(NotCompacted::Nothing)) };
-        let (id, before) = (*id, view.count.total());
+        let Some((id, compaction)) = view.compactions.last().cloned() else {
+            return Err(Error::NotCompacted(NotCompacted::Nothing));
+        };
+        let before = view.count.total();
         let mut records = self.transcript.records().to_vec();
         let parent = records.last().map(|record| record.id);
         let entry = Entry::Reverted { entry: id };
@@ -47,6 +49,7 @@ impl Session {
             return Err(Error::Full(Full { used: after, refusal }));
         }
         self.transcript.append(Entry::Reverted { entry: id }, self.desk.clock.now())?;
+        self.receipt_of_undoing(&compaction, after.saturating_sub(before));
         Ok(Compacted { before, after })
     }
 
@@ -124,6 +127,7 @@ impl Session {
         cancel: &CancellationToken,
     ) -> Result<Compacted, Error> {
         let before = compaction.before;
+        self.receipt_of_compaction(compaction.author, before.saturating_sub(after));
         self.transcript.append(Entry::Compacted(compaction.into()), self.desk.clock.now())?;
         self.desk.events.notice(format!("compacted: {before} tokens before, {after} after; /uncompact takes it back"));
         let model = self.desk.model.name().to_owned();
@@ -153,6 +157,7 @@ impl Session {
 
     fn book_all(&mut self, planned: &Planned) -> Result<(), Error> {
         for call in &planned.calls {
+            self.receipt_of_errand(call);
             self.transcript.append(Entry::Replied(call.clone()), self.desk.clock.now())?;
         }
         Ok(())

@@ -4,10 +4,12 @@
 mod compacting;
 mod moments;
 mod noting;
+mod receipts;
 
 pub use compacting::Compacted;
 
 use noting::Noting;
+use receipts::Receipts;
 
 use crate::agents::fork::{self, Origins};
 use crate::context::compaction::boundary::NotCompacted;
@@ -23,6 +25,7 @@ use crate::prompt::Prompt;
 use crate::prompts;
 use crate::transcript::{Call, Cause, Entry, Opening, Transcript, TranscriptError};
 use crate::turn::{self, Halt, Hand, Round, Stage};
+use jiff::Timestamp;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio_util::sync::CancellationToken;
@@ -33,6 +36,7 @@ pub struct Session {
     desk: Desk,
     interrupt: Interrupt,
     noting: Noting,
+    receipts: Receipts,
     /// Whether the person was told that the window is nearly full.
     warned: bool,
 }
@@ -93,8 +97,9 @@ impl Session {
     /// Begin, or go on with what a transcript holds. The opening is what every request starts with: sent unchanged from
     /// here on, and recorded again only when it differs from what was last sent.
     pub fn new(transcript: Transcript, desk: Desk, opening: Opening) -> Result<Self, Error> {
-        let mut session =
-            Self { transcript, desk, interrupt: Interrupt::default(), noting: Noting::default(), warned: false };
+        let receipts = Receipts::open(&transcript, &desk);
+        let (interrupt, noting) = (Interrupt::default(), Noting::default());
+        let mut session = Self { transcript, desk, interrupt, noting, receipts, warned: false };
         session.open(opening)?;
         session.close_open_calls()?;
         Ok(session)
@@ -107,6 +112,7 @@ impl Session {
         let mut answering = Answering::new(&self.desk.limits);
         for _ in 0..self.desk.limits.rounds_per_question {
             let prompt = self.ready(&cancel).await?;
+            let asked = self.desk.clock.now();
             let reply = match turn::sample(&self.desk, &prompt, Stage::Front(self.scene()), &cancel).await {
                 Ok(reply) => reply,
                 Err(halt) => {
@@ -114,7 +120,7 @@ impl Session {
                     continue;
                 }
             };
-            self.record(&reply, &mut answering)?;
+            self.record((&prompt, asked), &reply, &mut answering)?;
             self.note_if_due()?;
             let go_on = match reply.is_final() {
                 true => self.may_stop(&reply, &mut answering, &cancel).await?,
@@ -132,7 +138,11 @@ impl Session {
         self.hear_of_notes()?;
         self.compact_if_due(cancel).await?;
         self.warn_if_nearly_full();
+        let before = (self.transcript.view().cleared.len(), self.transcript.view().count.total());
         context::prepare(&mut self.transcript, &self.desk)?;
+        if self.transcript.view().cleared.len() > before.0 {
+            self.receipt_of_clearing(before.1.saturating_sub(self.transcript.view().count.total()));
+        }
         self.transcript.settle()?;
         Ok(Prompt::of(self.transcript.view()))
     }
@@ -152,17 +162,24 @@ impl Session {
     }
 
     /// A reply is part of the record before anything is done about it.
-    fn record(&mut self, reply: &Reply, answering: &mut Answering) -> Result<(), Error> {
+    fn record(
+        &mut self,
+        (prompt, asked): (&Prompt, Timestamp),
+        reply: &Reply,
+        answering: &mut Answering,
+    ) -> Result<(), Error> {
         if !reply.blocks.is_empty() {
             self.say(Role::Assistant, Origin::Model, reply.blocks.clone())?;
         }
-        self.book(Call {
+        let call = Call {
             source: Call::MAIN.to_owned(),
             model: reply.model.clone(),
             usage: reply.usage,
             stop: reply.stop.clone(),
             cleared: reply.cleared,
-        })?;
+        };
+        self.receipt(prompt, asked, &call);
+        self.book(call)?;
         answering.usage += reply.usage;
         answering.rounds += 1;
         Ok(())
@@ -198,6 +215,7 @@ impl Session {
             self.transcript.append(Entry::Saw { path, digest }, now)?;
         }
         for spilled in admitted.spilled {
+            self.receipt_of_spill(&spilled);
             self.transcript.append(Entry::Spilled(spilled), now)?;
         }
         self.say(Role::User, Origin::Tool, admitted.results)?;
@@ -277,6 +295,7 @@ impl Session {
     pub fn welcome(&mut self, errand: Errand, outcome: &Outcome) -> Result<(), Error> {
         let now = self.desk.clock.now();
         for call in &outcome.calls {
+            self.receipt_of_errand(call);
             self.transcript.append(Entry::Replied(call.clone()), now)?;
         }
         if let Some(entry) = (errand.receipt)(outcome) {

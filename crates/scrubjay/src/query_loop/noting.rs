@@ -79,6 +79,7 @@ impl Session {
         while let Ok(Home { outcome, noted }) = self.noting.receiver.try_recv() {
             let now = self.desk.clock.now();
             for call in outcome.calls {
+                self.receipt_of_errand(&call);
                 self.transcript.append(Entry::Replied(call), now)?;
             }
             match noted {

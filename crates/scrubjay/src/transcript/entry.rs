@@ -217,11 +217,16 @@ impl Call {
 impl Entry {
     /// Whether requests after this entry may differ from those before it, and why.
     pub fn breaks_cache(&self) -> Option<&'static str> {
+        self.cause().map(Cause::word)
+    }
+
+    /// The same as a cause.
+    pub fn cause(&self) -> Option<Cause> {
         match self {
-            Entry::Opened { because, .. } => because.map(Cause::word),
-            Entry::Mended { .. } => Some(Cause::History.word()),
-            Entry::Cleared { because, .. } => Some(because.word()),
-            Entry::Compacted(_) | Entry::Reverted { .. } => Some(Cause::Us.word()),
+            Entry::Opened { because, .. } => *because,
+            Entry::Mended { .. } => Some(Cause::History),
+            Entry::Cleared { because, .. } => Some(*because),
+            Entry::Compacted(_) | Entry::Reverted { .. } => Some(Cause::Us),
             _ => None,
         }
     }

@@ -11,6 +11,7 @@ mod hooks;
 mod microcompaction;
 mod over_http;
 mod query_loop;
+mod receipts;
 mod session_notes;
 mod tool_results;
 mod transcript;
