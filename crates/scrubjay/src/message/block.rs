@@ -97,7 +97,11 @@ impl Block {
 
     /// Any block, as a provider sent it.
     pub fn from_raw(raw: Box<RawValue>) -> Self {
-        let raw = raw::compact(raw);
+        Self::understood(raw::compact(raw))
+    }
+
+    /// JSON that is known to be on one line.
+    fn understood(raw: Box<RawValue>) -> Self {
         let kind = understand(raw.get());
         Self { raw: Arc::from(raw), kind }
     }
@@ -193,7 +197,11 @@ fn understand(json: &str) -> Kind {
 fn parts(content: &RawValue) -> Vec<Block> {
     match serde_json::from_str::<String>(content.get()) {
         Ok(text) => vec![Block::text(text)],
-        Err(_) => serde_json::from_str(content.get()).unwrap_or_default(),
+        // Part of a block that is on one line already.
+        Err(_) => {
+            let parts: Vec<&RawValue> = serde_json::from_str(content.get()).unwrap_or_default();
+            parts.into_iter().map(|part| Block::understood(part.to_owned())).collect()
+        }
     }
 }
 

@@ -11,21 +11,35 @@ pub fn compact(json: Box<RawValue>) -> Box<RawValue> {
     RawValue::from_string(rewrite(json.get())).unwrap_or(json)
 }
 
+/// Strings are skipped at the speed of a search: a transcript is mostly strings, and nearly all of it needs no work.
 fn needs_work(text: &str) -> bool {
-    let mut in_string = false;
-    let mut bytes = text.bytes().enumerate();
-    while let Some((at, byte)) = bytes.next() {
-        match byte {
-            b'"' => in_string = !in_string,
-            b'\\' if in_string => {
-                bytes.next();
-            }
-            b' ' | b'\n' | b'\r' | b'\t' if !in_string => return true,
-            0xE2 if is_line_separator(&text.as_bytes()[at..]) => return true,
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'"' => match end_of_string(bytes, at + 1) {
+                Some(end) => at = end,
+                None => return true,
+            },
+            b' ' | b'\n' | b'\r' | b'\t' => return true,
             _ => {}
         }
+        at += 1;
     }
     false
+}
+
+/// Where the string that begins here ends; `None` where it holds a line separator, or does not end.
+fn end_of_string(bytes: &[u8], mut at: usize) -> Option<usize> {
+    loop {
+        at += memchr::memchr3(b'"', b'\\', 0xE2, bytes.get(at..)?)?;
+        match bytes[at] {
+            b'"' => return Some(at),
+            b'\\' => at += 2,
+            _ if is_line_separator(&bytes[at..]) => return None,
+            _ => at += 1,
+        }
+    }
 }
 
 fn is_line_separator(bytes: &[u8]) -> bool {
