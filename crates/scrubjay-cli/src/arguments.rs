@@ -151,6 +151,11 @@ pub(crate) enum Command {
         #[command(flatten)]
         which: WhichSession,
     },
+    /// What the layers saved and cost in a session
+    Savings {
+        #[command(flatten)]
+        which: WhichSession,
+    },
     /// The running notes of a session
     Notes {
         #[command(flatten)]

@@ -9,6 +9,7 @@ mod limits;
 pub(crate) mod notes;
 pub(crate) mod print;
 mod results;
+mod savings;
 mod sessions;
 mod status;
 mod sweep;
@@ -35,6 +36,7 @@ pub(crate) async fn run(command: &Command, workplace: &Workplace, paper: &Paper)
         Command::Compact(flags) => compact::list(workplace, paper, &flags.which),
         Command::Results { what } => stored(what, workplace, paper),
         Command::Cost { which } => cost::run(workplace, paper, which),
+        Command::Savings { which } => savings::run(workplace, paper, which),
         Command::Notes { which } => notes::run(workplace, paper, which),
         Command::Flags => config::flags(workplace, paper),
         Command::Limits => limits::run(workplace, paper),

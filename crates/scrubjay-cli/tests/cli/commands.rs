@@ -1,7 +1,7 @@
 //! Stories of the commands that only look.
 
 use crate::stage::{Stage, finished};
-use scrubjay_testkit::simulator::{Script, Simulator, error, text};
+use scrubjay_testkit::simulator::{Script, Simulator, error, text, tool_use};
 use serde_json::json;
 use std::process::Command;
 
@@ -119,6 +119,25 @@ async fn settings_come_from_their_sources_and_say_so() {
     stage.run(&["status"]).ended_with(0).complained_about(&["config.toml", "not TOML"]);
     stage.run(&["--config", "missing.toml", "status"]).ended_with(2).complained_about(&["missing.toml"]);
     stage.run(&["--set", "thinking", "status"]).ended_with(2).complained_about(&["KEY=VALUE"]);
+}
+
+// spec: V1
+#[tokio::test(flavor = "multi_thread")]
+async fn savings_are_netted_out_from_receipts() {
+    let script = Script::new().reply(tool_use("Bash", json!({ "command": "seq 1 30000" }))).otherwise(text("Counted."));
+    let simulator = Simulator::start(script).await.unwrap();
+    let stage = Stage::with(&simulator);
+    stage.run(&["savings"]).ended_with(3);
+    stage.run(&["-p", "count", "--allow", "Bash"]).ended_with(0);
+    stage.run(&["-c", "-p", "again"]).ended_with(0);
+    let shown = stage.run(&["savings"]).ended_with(0);
+    assert!(
+        shown.out.contains("3 calls") && shown.out.contains("tool results") && shown.out.contains("net"),
+        "{shown:#?}"
+    );
+    let json = stage.run(&["savings", "--json"]).ended_with(0).json();
+    assert!(json["net"]["tokens"].as_i64().unwrap() > 30_000, "{json}");
+    assert_eq!(json["net"]["certainty"], "estimated");
 }
 
 // spec: S8

@@ -82,8 +82,10 @@ impl Stage {
 
     /// Every session file.
     pub(crate) fn transcripts(&self) -> Vec<PathBuf> {
-        let mut found: Vec<PathBuf> =
-            files(&self.home()).into_iter().filter(|path| has_extension(path, "jsonl")).collect();
+        let mut found: Vec<PathBuf> = files(&self.home())
+            .into_iter()
+            .filter(|path| has_extension(path, "jsonl") && !path.ends_with("ledger.jsonl"))
+            .collect();
         found.sort();
         found
     }
