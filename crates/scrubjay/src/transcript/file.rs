@@ -7,9 +7,10 @@
 use super::Record;
 use crate::digest::Digest;
 use crate::limits::Limits;
+use crate::paths;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// The newest format this version reads and the one it writes.
@@ -50,7 +51,7 @@ impl Log {
     /// Open for appending; the file and its folder are made, readable by their owner alone.
     pub fn open(path: &Path, limits: &Limits) -> io::Result<Self> {
         if let Some(folder) = path.parent() {
-            private_folder(folder)?;
+            paths::create_dir_private(folder)?;
         }
         let file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)?;
         Ok(Self { file, blobs: blobs_of(path), inline: limits.record_inline_bytes, waiting: Vec::new() })
@@ -124,22 +125,17 @@ impl Log {
     }
 
     fn write_blob(&self, bytes: &[u8]) -> io::Result<Digest> {
-        private_folder(&self.blobs)?;
+        paths::create_dir_private(&self.blobs)?;
         let name = Digest::of(bytes);
-        let target = self.blobs.join(name.as_str());
-        let draft = target.with_extension(format!("{}.tmp", std::process::id()));
-        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
-        let written = file.write_all(bytes).and_then(|()| file.sync_data());
-        written.and_then(|()| std::fs::rename(&draft, &target)).map(|()| name).inspect_err(|_| {
-            std::fs::remove_file(&draft).unwrap_or_default();
-        })
+        paths::write_private(&self.blobs.join(name.as_str()), bytes)?;
+        Ok(name)
     }
 }
 
 /// Take the right to append to a session for as long as the returned file lives; `None`: somebody else has it.
 pub fn take_pen(path: &Path) -> io::Result<Option<File>> {
     let folder = path.with_extension("");
-    private_folder(&folder)?;
+    paths::create_dir_private(&folder)?;
     let file = OpenOptions::new()
         .read(true)
         .write(true)
@@ -152,10 +148,6 @@ pub fn take_pen(path: &Path) -> io::Result<Option<File>> {
         Err(TryLockError::WouldBlock) => Ok(None),
         Err(TryLockError::Error(error)) => Err(error),
     }
-}
-
-fn private_folder(path: &Path) -> io::Result<()> {
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
 fn blobs_of(path: &Path) -> PathBuf {
