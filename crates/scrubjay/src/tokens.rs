@@ -251,7 +251,8 @@ fn of_result(result: &ToolResult, limits: &Limits) -> u64 {
     parts.sum::<u64>() + of_json(result.call.as_str(), limits)
 }
 
-fn is_json(text: &str) -> bool {
+/// Whether a text is a JSON object or list.
+pub(crate) fn is_json(text: &str) -> bool {
     text.trim_start().starts_with(['{', '[']) && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }
 

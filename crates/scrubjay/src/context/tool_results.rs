@@ -13,6 +13,7 @@ use crate::message::{Block, Kind, ToolResult, ToolUse};
 use crate::paths;
 use crate::prompts;
 use crate::settings::{Settings, key};
+use crate::tokens;
 use crate::transcript::Spilled;
 use std::path::{Path, PathBuf};
 
@@ -113,7 +114,7 @@ fn chosen(weighed: &[Weighed], settings: &Settings, limits: &Limits) -> Vec<bool
 fn spill(weighed: &Weighed, folder: &Path, limits: &Limits) -> std::io::Result<(Block, Spilled)> {
     let Some(result) = weighed.result() else { return Err(std::io::ErrorKind::InvalidInput.into()) };
     let text = result.text();
-    let extension = if is_structured(&text) { "json" } else { "txt" };
+    let extension = if tokens::is_json(&text) { "json" } else { "txt" };
     let name = paths::file_name_for(result.call.as_str());
     let file = folder.join(name).with_extension(extension);
     if !file.exists() {
@@ -125,10 +126,6 @@ fn spill(weighed: &Weighed, folder: &Path, limits: &Limits) -> std::io::Result<(
     let spilled = Spilled { call, tool, file, bytes: text.len() as u64, shown: preview.len() as u64 };
     let shown = ToolResult { parts: vec![Block::text(preview)], ..result.clone() };
     Ok((Block::tool_result(shown), spilled))
-}
-
-fn is_structured(text: &str) -> bool {
-    text.trim_start().starts_with(['{', '[']) && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }
 
 /// What the model sees: size, where, how to read on, and the beginning. A file read points at the file itself, so that
