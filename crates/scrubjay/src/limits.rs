@@ -181,7 +181,6 @@ limits! {
     slug_chars = 200 "characters" in "files", 16..=200, "readable part of a project's folder name";
 
     errand_turns = 5 "turns" in "agents", 1..=1_000, "a background fork that did not say otherwise";
-    drain_ms = 60_000 "milliseconds" in "agents", 0..=3_600_000, "background work gets this long when the program leaves";
 
     flags_timeout_ms = 2_000 "milliseconds" in "doors", 100..=60_000, "remote flags that have not come by then are not waited for";
     flags_bytes = 65_536 "bytes" in "doors", 256..=16_777_216, "largest set of remote flags";

@@ -365,7 +365,7 @@ fn bad_values_are_warnings_and_the_next_source_decides() {
     let local = file(
         "local.toml",
         "limits.errand_turns = 0\nlayers.recall = \"maybe\"\ncache_ttl = \"2h\"\nextraction.every_turns = -1\n\
-        limits.no_such = 1\nlimits.drain_ms = \"x\"\npermissions.deny = [1]",
+        limits.no_such = 1\nlimits.notes_exit_ms = \"x\"\npermissions.deny = [1]",
     );
     let environment = pairs(&[
         ("SCRUBJAY_LIMIT_ERRAND_TURNS", "a lot"),
@@ -414,13 +414,13 @@ fn lists_add_up_unless_a_managed_one_is_final() {
 // spec: W1
 #[test]
 fn flags_show_each_value_and_where_it_came_from() {
-    let user = file("user.toml", "layers.team = true\ntool_results.thresholds.Bash = 9000\nlimits.drain_ms = 5");
+    let user = file("user.toml", "layers.team = true\ntool_results.thresholds.Bash = 9000\nlimits.notes_exit_ms = 5");
     let settings = Settings::resolve(&Sources { user, ..Sources::default() });
     let rows = settings.rows();
     let row = |key: &str| rows.iter().find(|row| row.key == key).unwrap();
     let user = (Source::User, Some(PathBuf::from("user.toml")));
     for (key, value) in
-        [("layers.team", "on"), ("tool_results.thresholds.Bash", "9000"), ("limits.drain_ms", "5 milliseconds")]
+        [("layers.team", "on"), ("tool_results.thresholds.Bash", "9000"), ("limits.notes_exit_ms", "5 milliseconds")]
     {
         assert_eq!((row(key).value.as_str(), (row(key).origin, row(key).file.clone())), (value, user.clone()));
     }

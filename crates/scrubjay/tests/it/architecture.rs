@@ -308,6 +308,18 @@ fn numbers_that_could_be_tuned_stand_in_limits() {
 }
 
 #[test]
+fn every_limit_is_read_somewhere() {
+    let sources = all_sources();
+    let is_read = |name: &str| {
+        let read = format!(".{name}");
+        sources.iter().filter(|source| !source.name.ends_with("/limits.rs")).any(|source| source.code.contains(&read))
+    };
+    let idle: Vec<&str> =
+        scrubjay::limits::Limits::table().iter().map(|limit| limit.name).filter(|name| !is_read(name)).collect();
+    assert_eq!(idle, Vec::<&str>::new(), "a number that changes nothing is a promise that is not kept");
+}
+
+#[test]
 fn words_for_a_model_stand_in_prompts() {
     let mut faults = Vec::new();
     for source in engine().iter().filter(|source| !["limits.rs", "prompts.rs"].contains(&source.name.as_str())) {
