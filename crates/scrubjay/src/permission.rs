@@ -343,19 +343,6 @@ fn is_host(pattern: &str, host: &str) -> bool {
     }
 }
 
-/// The same gate where nobody can be asked: what would be asked is refused, with how to allow it.
-pub fn without_a_person(gate: Gate) -> Gate {
-    let name = gate.name().to_owned();
-    let deaf = Gate::new(move |tool, effect| match gate.decide(tool, effect) {
-        Verdict::Ask => Verdict::Deny(format!(
-            "nobody can be asked here, so this was not done; `--allow {tool}` or another `--permission-mode` allows it from the start, \
-             except for files that steer scrubjay, git or the shell, which a person has to change"
-        )),
-        verdict => verdict,
-    });
-    deaf.named(&name)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -533,14 +520,6 @@ mod tests {
         assert_eq!(here.decide("Bash", &runs("cd link/../x && ls")), Verdict::Ask);
         assert_eq!(here.decide("Bash", &runs("diff . .")), Verdict::Ask);
         assert_eq!(here.decide("Bash", &runs("cat linked")), Verdict::Allow);
-    }
-
-    #[test]
-    fn without_a_person_asking_is_refusing_with_a_way_out() {
-        let gate = without_a_person(permissions(Ask, &[]).gate());
-        let Verdict::Deny(why) = gate.decide("Bash", &runs("cargo test")) else { panic!("refused") };
-        assert!(why.contains("--allow Bash") && why.contains("--permission-mode"), "{why}");
-        assert_eq!(gate.decide("Read", &reads("/work/a")), Verdict::Allow);
     }
 
     #[test]

@@ -63,16 +63,6 @@ impl Prompt {
         }
         out
     }
-
-    /// Whether `later` only adds to this.
-    pub fn is_prefix_of(&self, later: &Self) -> bool {
-        self.tools == later.tools
-            && self.system == later.system
-            && self.options == later.options
-            && self.instructions == later.instructions
-            && self.history.len() <= later.history.len()
-            && self.history.iter().zip(&later.history).all(|(a, b)| a.role == b.role && a.blocks == b.blocks)
-    }
 }
 
 /// A history in which every call has its answer in the next message and every answer its call, as providers demand. A

@@ -117,13 +117,6 @@ impl Background {
         Drained::Abandoned
     }
 
-    /// Stop everything now.
-    pub fn abandon(&self) {
-        self.tasks.close();
-        self.state().waiting = None;
-        self.cancel.cancel();
-    }
-
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
