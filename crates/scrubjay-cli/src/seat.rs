@@ -184,9 +184,10 @@ impl Seat {
             "off" => Thinking::Off,
             _ => Thinking::Default,
         };
+        // Left open, the loop chooses by price once there is something to go by.
         let cache_ttl = if settings.text(&key::CACHE_TTL) == "1h" { Ttl::OneHour } else { Ttl::FiveMinutes };
         let context_management = server_clearing(self.service.model.as_ref(), settings, &self.workplace.limits);
-        Options { thinking, cache_ttl, context_management, ..Options::default() }
+        Options { thinking, cache_ttl: cache_ttl.into(), context_management, ..Options::default() }
     }
 
     fn began(&self, place: &Place, forked_from: Option<String>) -> Began {

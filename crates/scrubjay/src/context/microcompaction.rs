@@ -51,7 +51,7 @@ pub fn step(view: &View, desk: &Desk, now: Timestamp) -> Option<Step> {
     if !settings.flag(&key::MICROCOMPACTION_TIME) || bound(view, desk.model.as_ref()) {
         return None;
     }
-    let cold = is_cold(view, now, gap(settings, limits, options.cache_ttl));
+    let cold = is_cold(view, now, gap(settings, limits, options.cache_ttl.messages()));
     let stale = if cold { stale(view, limits) } else { Vec::new() };
     let freed: u64 = stale.iter().map(|old| old.tokens).sum();
     if freed < limits.clear_least_tokens.max(1) {

@@ -53,7 +53,7 @@ impl Session {
     pub(super) fn receipt(&mut self, prompt: &Prompt, asked: Timestamp, call: &Call) {
         let now = self.desk.clock.now();
         let took = Duration::try_from(now.duration_since(asked)).unwrap_or_default();
-        let ttl = prompt.options.cache_ttl;
+        let ttl = prompt.options.cache_ttl.messages();
         let mut called = Called::of(now, call, self.desk.model.prices(), ttl, took);
         let announced = self.announced();
         let previous = self.receipts.last.take();
@@ -95,7 +95,7 @@ impl Session {
 
     /// A call of an errand or of a summariser.
     pub(super) fn receipt_of_errand(&mut self, call: &Call) {
-        let ttl = self.transcript.view().opening.as_ref().map(|opening| opening.options.cache_ttl).unwrap_or_default();
+        let ttl = self.transcript.view().opening.as_ref().map(|opening| opening.options.cache_ttl.messages()).unwrap_or_default();
         let called = Called::of(self.desk.clock.now(), call, self.desk.model.prices(), ttl, Duration::ZERO);
         self.receipts.book(Row::Called(called), &self.desk);
     }

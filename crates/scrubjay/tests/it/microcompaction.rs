@@ -75,7 +75,7 @@ async fn the_lifetime_is_the_one_that_was_asked_for_or_a_fixed_gap() {
         (Ttl::FiveMinutes, "fixed_gap", 61, true),
     ] {
         let mut setting = Setting::new(Arc::new(reading())).switch("microcompaction.when", when);
-        setting.options.cache_ttl = ttl;
+        setting.options.cache_ttl = ttl.into();
         let mut story = begun(setting);
         story.ask("Read it all").await.unwrap();
         story.setting.clock.advance(SignedDuration::from_mins(minutes));
