@@ -138,6 +138,18 @@ pub struct Opening {
     pub options: Options,
 }
 
+impl Opening {
+    /// The same opening with other lifetimes in the cache.
+    pub fn living(&self, cache_ttl: Lifetimes) -> Self {
+        Self { options: Options { cache_ttl, ..self.options.clone() }, ..self.clone() }
+    }
+
+    /// Whether two openings differ at most in how long they should be cached.
+    pub fn says_the_same(&self, other: &Self) -> bool {
+        self.living(other.options.cache_ttl) == *other
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -127,7 +127,7 @@ async fn what_must_stay_stays() {
     assert_eq!(cleared(&story), 0, "other tools are never cleared");
 
     let mut stored = Setting::new(Arc::new(reading())).switch("tool_results.thresholds.Read", "1000");
-    stored.limits.clear_least_tokens = 0;
+    stored.limits.cold_clear_tokens = 0;
     let mut story = begun(stored);
     story.ask("Read it all").await.unwrap();
     assert_eq!(story.session.transcript().view().spilled.len(), READS);
