@@ -148,6 +148,7 @@ impl Seat {
             settings: Arc::new(self.workplace.settings.clone()),
             limits: self.workplace.limits.clone(),
             own_words: Arc::new(self.own_words()),
+            day_book: Some(self.workplace.places.background()),
             dir: self.workplace.dir.clone(),
         }
     }

@@ -203,8 +203,8 @@ limits! {
     brake_window = 20 "requests" in "receipts", 1..=10_000, "the brake looks at this many requests: long enough that one cold start does not trip it";
     brake_trip_percent = 60 "percent" in "receipts", 0..=100, "less of the promised cache reads than this trips the brake";
     brake_release_percent = 80 "percent" in "receipts", 0..=100, "this much of the promised cache reads releases it: more than what trips it, so that it does not flutter";
-    brake_least_cents = 5 "cents" in "receipts", 0..=100_000, "a loss smaller than this over the window is noise";
-    brake_least_tokens = 20_000 "tokens" in "receipts", 0..=100_000_000, "the same where prices are not known";
+    brake_least_cents = 100 "cents" in "receipts", 0..=100_000, "a loss smaller than this over the window does not trip the brake: notes are paid for before they save anything";
+    brake_least_tokens = 2_000_000 "tokens" in "receipts", 0..=100_000_000, "the same where prices are not known";
     background_day_tokens = 10_000_000 "tokens" in "receipts", 0..=100_000_000_000, "background work of one day, cache reads included: some hundred forks of a long session";
     background_day_cents = 500 "cents" in "receipts", 0..=10_000_000, "background work of one day, where prices are known";
 }

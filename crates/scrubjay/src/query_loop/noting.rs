@@ -51,6 +51,9 @@ impl Session {
                 Err(error) => self.note_failed(error.to_string()),
             };
         }
+        if !self.may_work_in_background() {
+            return Ok(());
+        }
         match session_notes::update(&folder, &self.desk) {
             Ok(update) => self.send_for_notes(update, noted),
             Err(error) => return self.note_failed(error.to_string()),

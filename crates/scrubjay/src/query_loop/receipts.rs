@@ -5,6 +5,7 @@ use super::Session;
 use crate::desk::Desk;
 use crate::ledger::book::Book;
 use crate::ledger::brake::{Brake, State};
+use crate::ledger::budget::{Budget, DayBook, midnight};
 use crate::ledger::{Called, Certainty, Forecast, Layer, Removed, Row, Sent, Share};
 use crate::message::Usage;
 use crate::prompt::Prompt;
@@ -24,6 +25,8 @@ pub(super) struct Receipts {
     seen: usize,
     /// The break that was announced for the request that is being made.
     announced: Option<Cause>,
+    /// Whether the person was told that the day's budget is used up.
+    told_of_budget: bool,
 }
 
 struct Last {
@@ -45,7 +48,7 @@ impl Receipts {
         };
         let mut brake = Brake::new((*desk.limits).clone());
         book.rows().iter().for_each(|row| brake.apply(row));
-        Self { book, brake, last: None, seen: transcript.records().len(), announced: None }
+        Self { book, brake, last: None, seen: transcript.records().len(), announced: None, told_of_budget: false }
     }
 
     fn book(&mut self, row: Row, desk: &Desk) {
@@ -158,7 +161,32 @@ impl Session {
     pub(super) fn receipt_of_errand(&mut self, call: &Call, at: Timestamp) {
         let ttl = self.lifetimes().messages();
         let called = Called::of(at, call, self.desk.model.prices(), ttl, Duration::ZERO);
+        if let Some(folder) = self.desk.day_book.as_deref().filter(|_| called.is_ours())
+            && let Err(error) = DayBook::at(folder).book(&called, &self.desk.limits)
+        {
+            self.desk.events.notice(format!("today's background work cannot be written down ({error})"));
+        }
         self.receipts.book(Row::Called(called), &self.desk);
+    }
+
+    /// Whether background work may start: the engine is not braked, and the day's budget is not used up. Told once.
+    pub(super) fn may_work_in_background(&mut self) -> bool {
+        if self.receipts.is_braked() {
+            return false;
+        }
+        let refusal = self.allowance().refusal();
+        let news = refusal.as_ref().filter(|_| !self.receipts.told_of_budget);
+        news.into_iter().for_each(|refusal| self.desk.events.notice(refusal));
+        self.receipts.told_of_budget = refusal.is_some();
+        refusal.is_none()
+    }
+
+    /// What background work took today. A book of the day that cannot be read leaves what this session knows.
+    pub fn allowance(&self) -> Budget {
+        let Desk { clock, zone, limits, day_book, .. } = &self.desk;
+        let now = clock.now();
+        let shared = day_book.as_deref().and_then(|folder| DayBook::at(folder).today(now, zone, limits).ok());
+        shared.unwrap_or_else(|| Budget::of(self.ledger(), midnight(now, zone), limits))
     }
 
     /// Layer 1 kept a result out of the window.
