@@ -219,7 +219,7 @@ impl Session {
 
     fn rewrote(&mut self, layer: Layer, tokens: u64) {
         let at = self.desk.clock.now();
-        if tokens > 0 && self.situation(at).warmth() == Warmth::Warm {
+        if tokens > 0 && self.spoils(at) {
             self.receipts.book(Row::Rewrote(Share { at, layer, tokens }), &self.desk);
         }
     }
