@@ -10,6 +10,7 @@ use scrubjay::ledger::{Called, Certainty, Layer, Removed, Row};
 use scrubjay::limits::Limits;
 use scrubjay::model::Ability;
 use scrubjay::prompt_cache::planner::{Unit, Warmth};
+use scrubjay::prompt_cache::prices::Prices;
 use scrubjay::settings::{Settings, Sources};
 use scrubjay::tools;
 use scrubjay::transcript::{Author, CLEARED, Cause, Entry, Trigger, Ttl};
@@ -105,7 +106,13 @@ fn rewrote(story: &Story, layer: Layer) -> u64 {
 // spec: M2, M6
 #[tokio::test]
 async fn who_comes_back_to_a_cold_cache_finds_old_results_cleared_and_the_ledger_says_what_for() {
-    let mut idle = Idle::begin(reading(), |_| {}).await;
+    // The service is asked to clear too, but only far above what this session measures.
+    let mut idle = Idle::begin(reading(), |setting| {
+        let settings = Settings::resolve(&Sources::default());
+        setting.options.context_management = server_clearing(setting.model.as_ref(), &settings, &setting.limits);
+        assert!(setting.options.context_management.is_some());
+    })
+    .await;
     idle.story.ask("Read it all").await.unwrap();
     idle.back_after(4).await;
     assert!(!is_cleared(&idle.story), "the cache is warm: nine results are not worth writing the rest again");
@@ -159,6 +166,40 @@ async fn what_hardly_saves_anything_is_not_bought() {
     idle.story.ask("What is there?").await.unwrap();
     idle.back_after(61).await;
     assert!(!is_cleared(&idle.story) && removed(&idle.story, Layer::Microcompaction).is_empty());
+}
+
+// spec: H7
+// spec: M5
+#[tokio::test]
+async fn a_warm_cache_is_rewritten_only_where_that_pays_several_times_over() {
+    let prices =
+        Prices { input: Some(5.0), write_5m: Some(6.25), write_1h: Some(10.0), read: Some(0.5), output: Some(25.0) };
+    let page = |n: usize| json!({ "file_path": "long.txt", "offset": 1 + n });
+    let script = || {
+        let long = (0..4).fold(Turn::default(), |turn, n| turn.and_call("Read", page(n)));
+        let small = (0..10).fold(Turn::default(), |turn, _| turn.and_call("Glob", json!({ "pattern": "*.txt" })));
+        Scripted::new().then(long).then(small).afterwards(|_| Ok(Turn::text("ok")))
+    };
+    for (model, clears) in [(script().priced(prices), true), (script(), false)] {
+        let mut setting = Setting::new(Arc::new(model)).switch("layers.session_notes", "false");
+        setting.limits.weigh_every_tokens = 1;
+        let mut story = begun(setting);
+        story.home.write("long.txt", "a line of some length, as files have them\n".repeat(1_900)).unwrap();
+        story.ask("Read it all").await.unwrap();
+        story.ask("And?").await.unwrap();
+        assert!(!is_cleared(&story), "a young session has too little before it");
+        for _ in 0..6 {
+            story.ask("Tell me more about it").await.unwrap();
+        }
+        assert_eq!(is_cleared(&story), clears, "where reading is free nothing warm is rewritten");
+        let entries = story.session.transcript().records().iter();
+        let causes: Vec<Cause> = entries.filter_map(|record| record.entry.cause()).collect();
+        assert_eq!(causes, if clears { vec![Cause::Us] } else { vec![] });
+        assert_eq!(rewrote(&story, Layer::Microcompaction) > 0, clears, "and the damage is booked");
+        for outcome in Account::of(story.session.ledger()).outcomes() {
+            assert!(outcome.expected() > 5.0 * outcome.forecast.cost && outcome.cost.unwrap() > 0.0, "{outcome:?}");
+        }
+    }
 }
 
 // spec: H7

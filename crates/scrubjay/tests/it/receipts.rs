@@ -89,6 +89,24 @@ async fn a_cache_that_gives_less_than_it_promised_is_named() {
     assert_eq!(story.events().iter().filter(|event| told(event)).count(), 1);
 }
 
+// spec: H3
+#[tokio::test]
+async fn a_promise_outlives_the_process_that_was_given_it() {
+    let read = |read, write| Usage { cache_read: read, cache_write_5m: write, output: 10, ..Usage::default() };
+    let model = Scripted::new()
+        .then(Turn::text("one").counting(read(0, 50_000)))
+        .then(Turn::text("two").counting(read(50_000, 400)))
+        .then(Turn::text("three").counting(read(9_000, 41_900)));
+    let mut story = Setting::new(Arc::new(model)).switch("layers.session_notes", "false").begin().unwrap();
+    story.ask("a").await.unwrap();
+    let mut story = story.resume().unwrap();
+    story.ask("b").await.unwrap();
+    assert_eq!(calls(&story)[1].promised, Some(50_000));
+    let mut story = story.resume().unwrap();
+    story.ask("c").await.unwrap();
+    assert_eq!(breaks(&story), [Cause::Server]);
+}
+
 // spec: V1
 #[tokio::test]
 async fn what_was_kept_out_of_the_window_is_booked_and_netted_out() {
