@@ -409,9 +409,9 @@ async fn what_was_hidden_and_read_again_is_a_cost() {
         .then(Turn::text("read"))
         .then(page(0))
         .then_by(|prompt| {
-            let stored =
+            let mut stored =
                 prompt.history.iter().flat_map(|message| message.tool_results().map(|r| r.text()).collect::<Vec<_>>());
-            let text = stored.filter(|text| text.contains("persisted-output")).next_back().unwrap();
+            let text = stored.rfind(|text| text.contains("persisted-output")).unwrap();
             let path = text.split_whitespace().find(|word| word.contains("tool-results/")).unwrap();
             let path = path.trim_matches(|c: char| !c.is_alphanumeric() && c != '/').to_owned();
             Ok(Turn::call("Read", json!({ "file_path": path, "limit": 50 })))
