@@ -83,8 +83,8 @@ impl Session {
     /// Record what came home since the last request.
     pub(super) fn hear_of_notes(&mut self) -> Result<(), Error> {
         while let Ok(Home { outcome, noted, at }) = self.noting.receiver.try_recv() {
+            self.receipts_of_errand(&outcome.calls, at, outcome.took);
             for call in outcome.calls {
-                self.receipt_of_errand(&call, at);
                 self.transcript.append(Entry::Replied(call), at)?;
             }
             match noted {

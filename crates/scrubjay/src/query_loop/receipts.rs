@@ -179,10 +179,16 @@ impl Session {
         self.receipts.book(Row::Broke { at, source, lost }, &self.desk);
     }
 
-    /// A call of an errand or of a summariser, answered at this time.
-    pub(super) fn receipt_of_errand(&mut self, call: &Call, at: Timestamp) {
+    /// The calls of an errand or of a summariser that came home at this time. They are timed together, in equal parts.
+    pub(super) fn receipts_of_errand(&mut self, calls: &[Call], at: Timestamp, took: Duration) {
+        let each = took / u32::try_from(calls.len().max(1)).unwrap_or(u32::MAX);
         let ttl = self.lifetimes().messages();
-        let called = Called::of(at, call, self.desk.model.prices(), ttl, Duration::ZERO);
+        for call in calls {
+            self.receipt_of_errand(Called::of(at, call, self.desk.model.prices(), ttl, each));
+        }
+    }
+
+    fn receipt_of_errand(&mut self, called: Called) {
         if let Some(folder) = self.desk.day_book.as_deref().filter(|_| called.is_ours())
             && let Err(error) = DayBook::at(folder).book(&called, &self.desk.limits)
         {

@@ -89,6 +89,39 @@ async fn a_cache_that_gives_less_than_it_promised_is_named() {
     assert_eq!(story.events().iter().filter(|event| told(event)).count(), 1);
 }
 
+// spec: H4
+#[tokio::test]
+async fn every_call_says_how_long_it_took_and_who_asked() {
+    let clock = scrubjay_testkit::FixedClock::default();
+    let time = clock.clone();
+    let model = Scripted::new().afterwards(move |prompt| {
+        let (summarises, notes) = (fork::is_fork(prompt), wants_notes(prompt));
+        time.advance(SignedDuration::from_secs(if notes {
+            2
+        } else if summarises {
+            3
+        } else {
+            1
+        }));
+        Ok(match (notes, summarises) {
+            (true, _) => good_note(prompt),
+            (_, true) => Turn::text("<summary>\n## 8. Current Work\nSeeds.\n</summary>"),
+            _ => Turn::text("an answer of some length ".repeat(200)),
+        })
+    });
+    let mut setting = Setting::new(Arc::new(model)).tools(tools::standard(&[], &Limits::default()));
+    setting.clock = clock;
+    setting.limits.notes_first_tokens = 2_000;
+    let mut story = setting.begin().unwrap();
+    talk(&mut story, 4).await;
+    story.session.compact(Wish { trigger: Trigger::Manual, instructions: None, part: Part::All }).await.unwrap();
+    let of = |source: &str| calls(&story).into_iter().filter(|called| called.source == source).collect::<Vec<_>>();
+    assert_eq!(of("compact").iter().map(|called| called.duration_ms).collect::<Vec<_>>(), [3_000]);
+    let noting = of("session_notes");
+    assert!(noting.len() >= 2 && noting.iter().all(|called| called.duration_ms >= 2_000), "{noting:?}");
+    assert!(of("main").iter().all(|called| called.duration_ms >= 1_000));
+}
+
 // spec: H3
 #[tokio::test]
 async fn a_promise_outlives_the_process_that_was_given_it() {
