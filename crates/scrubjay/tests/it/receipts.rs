@@ -1,6 +1,6 @@
 //! Receipts: every call is booked, a cache that gave less than it promised is named, and breaks of our own are announced.
 
-use crate::session_notes::{good_note, noted, talk, wants_notes};
+use crate::session_notes::{good_note, noted, wants_notes};
 use jiff::SignedDuration;
 use scrubjay::agents::fork;
 use scrubjay::context::compaction::boundary::{Part, Wish};
@@ -248,6 +248,14 @@ async fn under_the_brake_nothing_is_noted_and_a_full_window_is_still_compacted()
     }
     assert!(!story.session.transcript().view().compactions.is_empty(), "what is needed to fit stays");
     assert!(calls(&story).iter().all(|called| called.source != "session_notes"), "notes wait");
+}
+
+/// Talk; what runs in the background comes home before the next question.
+async fn talk(story: &mut Story, questions: usize) {
+    for n in 0..questions {
+        story.ask(&format!("question {n}: and the seeds?")).await.unwrap();
+        assert!(story.session.wait_for_background(std::time::Duration::from_secs(60)).await.unwrap());
+    }
 }
 
 fn noting(input: u64) -> Arc<Scripted> {

@@ -47,7 +47,7 @@ fn talkative(note: impl Fn(&Prompt) -> Result<Turn, ModelError> + Send + Sync + 
     })
 }
 
-pub(crate) fn begun(setting: Setting) -> Story {
+fn begun(setting: Setting) -> Story {
     let limits = setting.limits.clone();
     setting.tools(tools::standard(&[], &limits)).begin().unwrap()
 }
@@ -57,7 +57,7 @@ fn file(story: &Story) -> PathBuf {
 }
 
 /// Talk, letting background work come home after each answer.
-pub(crate) async fn talk(story: &mut Story, questions: usize) {
+async fn talk(story: &mut Story, questions: usize) {
     for n in 0..questions {
         story.ask(&format!("question {n}: and the seeds?")).await.unwrap();
         for _ in 0..200 {
