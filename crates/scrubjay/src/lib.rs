@@ -7,6 +7,7 @@
 pub mod limits;
 pub mod clock;
 pub mod digest;
+pub mod fence;
 pub mod frontmatter;
 pub mod paths;
 pub mod settings;
@@ -32,6 +33,8 @@ pub mod tools;
 pub mod permission;
 // the layers
 pub mod context;
+pub mod memory;
+pub mod instructions;
 // the doing
 pub mod turn;
 pub mod agents;
