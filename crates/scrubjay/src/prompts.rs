@@ -87,6 +87,140 @@ pub fn errand(name: &str, directive: &str) -> String {
     fill(include_str!("../prompts/errand.md"), &[("name", name), ("directive", directive)])
 }
 
+/// Where the memory is; with a team's folder beside it where there is one.
+pub fn memory_where(dir: &str, team: Option<&str>) -> String {
+    match team {
+        None => fill(include_str!("../prompts/memory/where.md"), &[("dir", dir)]),
+        Some(team) => fill(include_str!("../prompts/memory/where-team.md"), &[("dir", dir), ("team", team)]),
+    }
+}
+
+/// The four types of memory; shared ones also say which folder they belong to.
+pub fn memory_types(sharing: Sharing) -> String {
+    let scopes = include_str!("../prompts/memory/types/scopes.md");
+    let types = [
+        ("user", include_str!("../prompts/memory/types/user.md")),
+        ("feedback", include_str!("../prompts/memory/types/feedback.md")),
+        ("project", include_str!("../prompts/memory/types/project.md")),
+        ("reference", include_str!("../prompts/memory/types/reference.md")),
+    ];
+    let told = types.map(|(name, text)| {
+        let scope = match sharing {
+            Sharing::Private => String::new(),
+            Sharing::Team => format!("\n<scope>{}</scope>", named_line(scopes, name)),
+        };
+        fill(text, &[("scope", &scope)])
+    });
+    fill(include_str!("../prompts/memory/types.md"), &[("types", &told.join("\n"))])
+}
+
+/// Whether some memories are shared with a team.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sharing {
+    /// None are.
+    Private,
+    /// Some are.
+    Team,
+}
+
+/// What to do when the person says remember or forget.
+pub const MEMORY_ASKED: &str = include_str!("../prompts/memory/asked.md");
+/// What is never saved.
+pub const MEMORY_NOT_SAVED: &str = include_str!("../prompts/memory/not-saved.md");
+/// How a memory is saved.
+pub const MEMORY_SAVING: &str = include_str!("../prompts/memory/saving.md");
+/// When to look into the memory, and when not.
+pub const MEMORY_LOOKING: &str = include_str!("../prompts/memory/looking.md");
+/// How far a memory can be trusted.
+pub const MEMORY_TRUST: &str = include_str!("../prompts/memory/trust.md");
+/// What belongs into a plan or a task list instead.
+pub const MEMORY_ELSEWHERE: &str = include_str!("../prompts/memory/elsewhere.md");
+/// Stands for an index without lines.
+pub const MEMORY_EMPTY_INDEX: &str = include_str!("../prompts/memory/empty-index.md");
+
+/// How a memory is saved where it is a daily log; `log` is the pattern of its path.
+pub fn memory_log(log: &str) -> String {
+    fill(include_str!("../prompts/memory/saving-log.md"), &[("log", log)])
+}
+
+/// How past sessions are searched.
+pub fn memory_searching(dir: &str, transcripts: &str) -> String {
+    fill(include_str!("../prompts/memory/searching.md"), &[("dir", dir), ("transcripts", transcripts)])
+}
+
+/// What the person adds about their memory.
+pub fn memory_guidelines(guidelines: &str) -> String {
+    fill(include_str!("../prompts/memory/guidelines.md"), &[("guidelines", guidelines)])
+}
+
+/// What stands above a memory that was saved today or yesterday.
+pub fn memory_header(path: &str, age: &str) -> String {
+    fill(include_str!("../prompts/memory/header-today.md"), &[("path", path), ("age", age)])
+}
+
+/// What stands above an older one.
+pub fn old_memory_header(path: &str, age: &str) -> String {
+    fill(include_str!("../prompts/memory/header-old.md"), &[("path", path), ("age", age)])
+}
+
+/// What a memory mentions that is not there any more.
+pub fn memory_gone(gone: &str) -> String {
+    fill(include_str!("../prompts/memory/header-gone.md"), &[("gone", gone)])
+}
+
+/// Says that a memory goes on, and where.
+pub fn memory_cut(path: &str) -> String {
+    fill(include_str!("../prompts/memory/cut.md"), &[("path", path)])
+}
+
+/// One recalled memory.
+pub fn recalled_memory(header: &str, text: &str, nonce: &str) -> String {
+    let values = [("header", header), ("text", text), ("nonce", nonce)];
+    fill(include_str!("../prompts/memory/recalled-one.md"), &values)
+}
+
+/// All memories that are recalled together.
+pub fn recalled(memories: &str, nonce: &str) -> String {
+    fill(include_str!("../prompts/memory/recalled.md"), &[("memories", memories), ("nonce", nonce)])
+}
+
+/// One instruction file.
+pub fn instruction_file(path: &str, what: &str, text: &str, nonce: &str) -> String {
+    let values = [("path", path), ("what", what), ("text", text), ("nonce", nonce)];
+    fill(include_str!("../prompts/instructions/file.md"), &values)
+}
+
+/// All instruction files, and the memory index.
+pub fn instructions(files: &str, nonce: &str) -> String {
+    fill(include_str!("../prompts/instructions/context.md"), &[("files", files), ("nonce", nonce)])
+}
+
+/// What an instruction file is, by its kind.
+pub fn instruction_kind(kind: &str) -> &'static str {
+    named_line(include_str!("../prompts/instructions/kinds.md"), kind)
+}
+
+/// What an instruction file is that another one includes.
+pub fn included_instructions(by: &str) -> String {
+    fill(instruction_kind("included"), &[("by", by)])
+}
+
+/// Rules that hold for files that were touched.
+pub fn rules(files: &str, nonce: &str) -> String {
+    fill(include_str!("../prompts/instructions/rules.md"), &[("files", files), ("nonce", nonce)])
+}
+
+/// What such a rule is.
+pub fn rule(paths: &str) -> String {
+    fill(include_str!("../prompts/instructions/rule.md"), &[("paths", paths)])
+}
+
+/// The text after `name: ` in a file of short texts.
+fn named_line(file: &'static str, name: &str) -> &'static str {
+    let line = file.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+    line.unwrap_or_default()
+}
+
 /// Replace `{{name}}` in a single pass: a value that itself contains `{{…}}` stays as it is.
 pub fn fill(template: &str, values: &[(&str, &str)]) -> String {
     let mut out = String::with_capacity(template.len());

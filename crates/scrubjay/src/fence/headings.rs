@@ -7,6 +7,7 @@ pub(super) fn demoted(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len() + 8);
     let mut at = 0;
     let mut blocks = Blocks::default();
+    let header_end = header_end(&lines);
     while let Some(line) = lines.get(at) {
         let code = blocks.lines(&lines[at..]);
         if code > 0 {
@@ -14,7 +15,7 @@ pub(super) fn demoted(text: &str) -> Option<String> {
             at += code;
             continue;
         }
-        let follows_text = at > 0 && !lines[at - 1].trim().is_empty();
+        let follows_text = at > 0 && at != header_end && !lines[at - 1].trim().is_empty();
         if is_heading(line) || (follows_text && is_underline(line)) {
             let indent = line.len() - line.trim_start_matches(' ').len();
             out.push_str(&line[..indent]);
@@ -26,6 +27,13 @@ pub(super) fn demoted(text: &str) -> Option<String> {
         at += 1;
     }
     (out.len() > text.len()).then_some(out)
+}
+
+/// The line that closes a front matter; it underlines nothing.
+fn header_end(lines: &[&str]) -> usize {
+    let is_fence = |line: &&str| line.trim_end() == "---";
+    let opened = lines.first().is_some_and(is_fence);
+    lines.iter().skip(1).position(is_fence).filter(|_| opened).map_or(0, |end| end + 1)
 }
 
 /// `## Title`, indented by at most three spaces.
@@ -111,6 +119,8 @@ mod tests {
             ("#hashtag and #1", None),
             ("####### seven", None),
             ("\n---\n", None),
+            ("---\nname: x\n---\ntext\n---\n", Some("---\nname: x\n---\ntext\n\\---\n")),
+            ("---\n# x\n---\n", Some("---\n\\# x\n---\n")),
             ("- a\n- b", None),
             ("\\# already", None),
             ("", None),

@@ -11,6 +11,7 @@ mod tags;
 pub use hidden::{shown, shown_path};
 
 use std::borrow::Cow;
+use std::path::Path;
 
 /// Text of a tool, a file or a message, for a model: hidden characters are written out, and our own tags in it carry a
 /// mark.
@@ -31,6 +32,11 @@ pub fn quoted(text: &str) -> Cow<'_, str> {
 /// One line for a list: as [`fenced`], with line breaks made spaces.
 pub fn fenced_line(text: &str) -> String {
     fenced(text).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A path for a model, on one line.
+pub fn fenced_path(path: &Path) -> String {
+    fenced(&shown_path(path)).into_owned()
 }
 
 fn then<'a>(text: Cow<'a, str>, step: impl Fn(&str) -> Option<String>) -> Cow<'a, str> {
