@@ -1,4 +1,7 @@
-//! Every word said to a model, one file each, and a typed function for those with gaps to fill.
+//! Every word said to a model, one file each, and a typed function for those with gaps to fill. Foreign text that
+//! enters one of our wrappers is fenced where it enters, or by whoever knows what kind of text it is.
+
+use crate::fence::fenced;
 
 /// Answers a call whose real answer never came.
 pub const LOST_RESULT: &str = include_str!("../prompts/lost-result.md");
@@ -39,12 +42,12 @@ pub fn date(today: &str) -> String {
 
 /// Text that a hook adds to the conversation.
 pub fn hook_context(event: &str, text: &str) -> String {
-    fill(include_str!("../prompts/hook-context.md"), &[("event", event), ("text", text)])
+    fill(include_str!("../prompts/hook-context.md"), &[("event", event), ("text", &fenced(text))])
 }
 
 /// A command the person ran beside the conversation, and what it said.
 pub fn ran_by_person(command: &str, output: &str) -> String {
-    fill(include_str!("../prompts/ran-by-person.md"), &[("command", command), ("output", output)])
+    fill(include_str!("../prompts/ran-by-person.md"), &[("command", &fenced(command)), ("output", &fenced(output))])
 }
 
 /// What the model sees of a tool result that was stored.
@@ -74,7 +77,7 @@ pub fn summary(text: &str) -> String {
 
 /// A file that is brought back after a compaction.
 pub fn restored_file(path: &str, text: &str) -> String {
-    fill(include_str!("../prompts/compaction/restored-file.md"), &[("path", path), ("text", text)])
+    fill(include_str!("../prompts/compaction/restored-file.md"), &[("path", path), ("text", &fenced(text))])
 }
 
 /// Tasks that are brought back after a compaction.

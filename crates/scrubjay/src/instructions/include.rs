@@ -47,7 +47,7 @@ fn target(rest: &str) -> Option<String> {
     }
     let word = word.trim_end_matches(|c: char| ".,;:!?)]}\"'*>".contains(c));
     let is_path = word.starts_with(|c: char| c.is_alphanumeric() || "./~_".contains(c)) && !word.contains(['@', '\0']);
-    (is_path && !word.contains("://")).then(|| word.to_owned())
+    (is_path && word.contains(char::is_alphanumeric) && !word.contains("://")).then(|| word.to_owned())
 }
 
 /// A name that is nothing but a path.

@@ -239,6 +239,11 @@ impl Reader<'_> {
                 self.warn(by, &format!("names {path}, where secrets are kept; it is never included"));
                 false
             }
+            // An answer is remembered by name, so there must be one.
+            Reach::Ask if real.to_str().is_none() => {
+                self.warn(by, &format!("names {}, which is not a name in UTF-8; it is left out", shown_path(real)));
+                false
+            }
             Reach::Ask => match self.approvals.answer(real) {
                 Some(Answer::Approved) => true,
                 Some(Answer::Declined) => false,

@@ -3,10 +3,11 @@
 use super::discovery::Candidate;
 use crate::fence::{fenced, fenced_line, fenced_path, shown_path};
 use crate::frontmatter::Document;
+use crate::message::{Message, Origin};
 use crate::prompts;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
-use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 /// A rule with `paths:` in its header.
 #[derive(Debug, Clone)]
@@ -51,6 +52,15 @@ impl Rule {
         Some(Self { path: candidate.path.clone(), text, patterns, files, base: candidate.base.clone() })
     }
 
+    fn what(&self) -> String {
+        prompts::rule(&fenced_line(&self.patterns.join(", ")))
+    }
+
+    /// How it begins wherever it is told.
+    fn introduction(&self) -> String {
+        format!("{} ({}):\n<", fenced_path(&self.path), self.what())
+    }
+
     /// Whether it holds for a file.
     pub fn covers(&self, file: &Path) -> bool {
         let stays = |inner: &Path| inner.components().all(|part| part != Component::ParentDir);
@@ -72,17 +82,20 @@ fn split(list: &str) -> Vec<String> {
     parted.map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect()
 }
 
-/// The rules that hold for files that were touched and were not told yet, in order.
-pub fn due<'a>(rules: &'a [Rule], touched: &[PathBuf], told: &BTreeSet<PathBuf>) -> Vec<&'a Rule> {
-    let fits = |rule: &&Rule| !told.contains(&rule.path) && touched.iter().any(|file| rule.covers(file));
-    rules.iter().filter(fits).collect()
+/// The rules that hold for files that were touched and that this history does not tell yet, in order.
+pub fn due<'a>(rules: &'a [Rule], touched: &[PathBuf], history: &[Arc<Message>]) -> Vec<&'a Rule> {
+    let instructions = || history.iter().filter(|message| message.origin == Origin::Instructions);
+    let fits = |rule: &&Rule| touched.iter().any(|file| rule.covers(file));
+    let is_told = |rule: &&Rule| instructions().any(|message| message.text().contains(&rule.introduction()));
+    rules.iter().filter(fits).filter(|rule| !is_told(rule)).collect()
 }
 
 /// The text of the message that tells these rules. `nonce` is the session's own.
 pub fn rules_text(rules: &[&Rule], nonce: &str) -> String {
     let one = |rule: &&Rule| {
-        let what = prompts::rule(&fenced_line(&rule.patterns.join(", ")));
-        prompts::instruction_file(&fenced_path(&rule.path), &what, &fenced(&rule.text), nonce)
+        let told = prompts::instruction_file(&fenced_path(&rule.path), &rule.what(), &fenced(&rule.text), nonce);
+        debug_assert!(told.contains(&rule.introduction()));
+        told
     };
     let told: Vec<String> = rules.iter().map(one).collect();
     prompts::rules(&told.join("\n"), nonce)

@@ -2,12 +2,15 @@
 //! Read this file top to bottom and you have read the engine.
 
 mod compacting;
+mod instructing;
 mod moments;
 mod noting;
 mod receipts;
 
 pub use compacting::Compacted;
+pub use instructing::Instructed;
 
+use instructing::Rereading;
 use noting::Noting;
 use receipts::Receipts;
 
@@ -18,6 +21,7 @@ use crate::desk::Desk;
 use crate::errand::{Errand, Outcome};
 use crate::event::Event;
 use crate::hooks::HookEvent;
+use crate::instructions::Rule;
 use crate::limits::Limits;
 use crate::message::{Block, Kind, Origin, Role, StopReason, ToolUse, Usage};
 use crate::model::{ModelError, Reply};
@@ -39,6 +43,10 @@ pub struct Session {
     receipts: Receipts,
     /// Whether the person was told that the window is nearly full.
     warned: bool,
+    /// Rules for some files, told when one of them is touched.
+    rules: Vec<Rule>,
+    /// Reads the instruction files again.
+    reread: Option<Rereading>,
 }
 
 /// Stops the question that is being answered. Cheap to clone, and safe to use at any time.
@@ -99,7 +107,8 @@ impl Session {
     pub fn new(transcript: Transcript, desk: Desk, opening: Opening) -> Result<Self, Error> {
         let receipts = Receipts::open(&transcript, &desk);
         let (interrupt, noting) = (Interrupt::default(), Noting::default());
-        let mut session = Self { transcript, desk, interrupt, noting, receipts, warned: false };
+        let (rules, reread) = (Vec::new(), None);
+        let mut session = Self { transcript, desk, interrupt, noting, receipts, warned: false, rules, reread };
         session.open(opening)?;
         session.close_open_calls()?;
         Ok(session)
@@ -219,7 +228,8 @@ impl Session {
             self.transcript.append(Entry::Spilled(spilled), now)?;
         }
         self.say(Role::User, Origin::Tool, admitted.results)?;
-        self.add_context(HookEvent::PostToolUse, round.context)
+        self.add_context(HookEvent::PostToolUse, round.context)?;
+        self.tell_rules()
     }
 
     fn results_folder(&self) -> Option<PathBuf> {
