@@ -87,7 +87,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(1_000))]
+        #![proptest_config(ProptestConfig::with_cases(500))]
 
         // safety: SG10
         // spec: X3

@@ -58,9 +58,9 @@ fn rules_in(dir: &Path) -> Vec<PathBuf> {
     rules
 }
 
-/// Above the project only folders count that nobody else can write to: a file in `/tmp` speaks for nobody.
+/// Above the project only folders count that not everybody can write to: a file in `/tmp` speaks for nobody.
 fn is_ours(dir: &Path) -> bool {
-    const OTHERS_WRITE: u32 = 0o022;
+    const OTHERS_WRITE: u32 = 0o002;
     fs::metadata(dir).is_ok_and(|data| data.permissions().mode() & OTHERS_WRITE == 0)
 }
 

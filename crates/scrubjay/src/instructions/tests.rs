@@ -110,7 +110,7 @@ fn files_are_loaded_lowest_first_and_say_what_they_are() {
 
 // spec: I1
 #[test]
-fn a_folder_that_others_can_write_to_speaks_for_nobody() {
+fn a_folder_that_everybody_can_write_to_speaks_for_nobody() {
     let stage = Stage::new();
     stage.write("work/CLAUDE.md", "from above");
     stage.says("from the project");

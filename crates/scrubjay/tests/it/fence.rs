@@ -1,6 +1,7 @@
 //! Hostile and benign text at every place where foreign text enters a request: nothing breaks out, nothing is dropped.
 
 use jiff::Timestamp;
+use regex::{Captures, Regex};
 use scrubjay::fence::{fenced, quoted};
 use scrubjay::instructions::{self, File, Kind};
 use scrubjay::limits::Limits;
@@ -8,10 +9,14 @@ use scrubjay::memory::prompt::Index;
 use scrubjay::memory::shown::{Recalled, manifest_line, message};
 use scrubjay::prompts;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
 const NONCE: &str = "0a1b2c3d";
+
+static NUMBER: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"&#(?:x([0-9a-fA-F]{1,6})|0*([0-9]{1,7}));?").unwrap());
+static MARK: LazyLock<Regex> = LazyLock::new(|| Regex::new("⟦U\\+[0-9A-F]{4,6}⟧").unwrap());
 
 /// Every place where foreign text enters: how a request looks around it.
 fn places(text: &str) -> Vec<(&'static str, String)> {
@@ -54,9 +59,8 @@ fn generously(text: &str) -> String {
         ] {
             text = text.replace(spelled, plain);
         }
-        let number = regex::Regex::new(r"&#(?:x([0-9a-fA-F]{1,6})|0*([0-9]{1,7}));?").unwrap();
-        text = number
-            .replace_all(&text, |found: &regex::Captures<'_>| {
+        text = NUMBER
+            .replace_all(&text, |found: &Captures<'_>| {
                 let code = match (found.get(1), found.get(2)) {
                     (Some(hex), _) => u32::from_str_radix(hex.as_str(), 16).ok(),
                     (_, Some(digits)) => digits.as_str().parse().ok(),
@@ -66,8 +70,7 @@ fn generously(text: &str) -> String {
             })
             .into_owned();
     }
-    let marks = regex::Regex::new("⟦U\\+[0-9A-F]{4,6}⟧").unwrap();
-    let text = marks.replace_all(&text, "");
+    let text = MARK.replace_all(&text, "");
     let alike = |c: char| match c {
         '‹' | '⟨' | '〈' | '❮' | '《' | '«' => '<',
         'а' => 'a',
@@ -207,18 +210,15 @@ fn no_hostile_text_breaks_out_anywhere() {
     let hostile = hostile();
     let distinct: std::collections::BTreeSet<&String> = hostile.iter().collect();
     assert!(distinct.len() >= 150, "{}", distinct.len());
-    let quiet: Vec<usize> = places("x").iter().map(|(_, text)| tags(text)).collect();
+    let own = ["</system-reminder>", "</scrubjay-memory-0a1b2c3d>", "</scrubjay-file-0a1b2c3d>"];
+    let closings = |text: &str| own.map(|tag| text.matches(tag).count());
+    let quiet: Vec<_> = places("x").iter().map(|(_, text)| (tags(text), closings(text))).collect();
     for text in &hostile {
         assert!(tags(text) > 0, "the oracle does not see {text:?}, so this proves nothing");
-        for ((place, request), quiet) in places(text).iter().zip(&quiet) {
+        for ((place, request), (quiet, closed)) in places(text).iter().zip(&quiet) {
             assert_eq!(tags(request), *quiet, "{text:?} breaks out of {place}: {request}");
+            assert_eq!(closings(request), *closed, "{text:?} in {place}");
             assert!(!hides(request), "{text:?} hides in {place}: {request}");
-        }
-        for (place, request) in places(text) {
-            for own in ["</system-reminder>", "</scrubjay-memory-0a1b2c3d>", "</scrubjay-file-0a1b2c3d>"] {
-                let expected = places("x").iter().find(|(name, _)| *name == place).unwrap().1.matches(own).count();
-                assert_eq!(request.matches(own).count(), expected, "{text:?} in {place}");
-            }
         }
     }
 }

@@ -93,9 +93,7 @@ async fn files_are_read_once_and_again_after_a_compaction() {
     }
     story.session.compact(wish).await.unwrap();
     assert_eq!(opened(&story), before, "equal words are not recorded again");
-    let story = story.resume().unwrap();
     story.check();
-    assert!(told(&story).contains("Use spaces."), "the record has it all");
 }
 
 // spec: I3
