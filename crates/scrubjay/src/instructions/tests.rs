@@ -179,53 +179,49 @@ const fn attempt(
     Attempt { says, told, waits, warns }
 }
 
-// spec: I2
-// safety: F-45
-#[test]
-fn no_include_escapes() {
-    let own = "work/project/CLAUDE.md";
-    let inside = "work/project/docs/in.md";
-    let attempts = [
-        attempt("@docs/in.md", &["work/project/docs/in.md"], &[], ""),
-        attempt("@./docs/../docs/in.md", &["work/project/docs/../docs/in.md"], &[], ""),
-        attempt("@{at}/work/project/docs/in.md", &["work/project/docs/in.md"], &[], ""),
-        attempt("@../outside.md", &[], &["work/outside.md"], ""),
-        attempt("@docs/../../outside.md", &[], &["work/outside.md"], ""),
-        attempt("@{at}/work/outside.md", &[], &["work/outside.md"], ""),
-        attempt("@~/notes.md", &[], &["home/notes.md"], ""),
-        attempt("@~/.ssh/id_rsa", &[], &[], "secrets"),
-        attempt("@~/.ssh/notes.md", &[], &[], "secrets"),
-        attempt("@~/.aws/credentials", &[], &[], "secrets"),
-        attempt("@~/docs/../.ssh/id_rsa", &[], &[], "secrets"),
-        attempt("@.env", &[], &[], "secrets"),
-        attempt("@docs/site.key", &[], &[], "secrets"),
-        attempt("@.git/config", &[], &[], "secrets"),
-        attempt("@/etc/passwd", &[], &["/etc/passwd"], ""),
-        attempt("@/proc/self/environ", &[], &[], "secrets"),
-        attempt("@/dev/zero", &[], &[], "not a file"),
-        attempt("@links/out.md", &[], &["work/outside.md"], ""),
-        attempt("@links/secret.md", &[], &[], "secrets"),
-        attempt("@links/folder/outside.md", &[], &["work/outside.md"], ""),
-        attempt("@links/in.md", &["work/project/links/in.md"], &[], ""),
-        attempt("@./links/loop.md", &[], &[], "not a file"),
-        attempt("@./links/dangling.md", &[], &[], "not a file"),
-        attempt("@./docs/pipe.md", &[], &[], "not a file"),
-        attempt("@./docs", &[], &[], "not a file"),
-        attempt("@docs/binary.md", &[], &[], "not a text"),
-        attempt("@docs/latin1.md", &[], &[], "not a text"),
-        attempt("@./docs/missing.md", &[], &[], "not a file"),
-        attempt("@docs/missing.md @ada", &[], &[], ""),
-        attempt("@CLAUDE.md", &[], &[], ""),
-        attempt("@links/self.md", &[], &[], ""),
-        attempt("`@docs/in.md` <!-- @docs/in.md -->", &[], &[], ""),
-        attempt("@~root/x @~/ @~", &[], &[], ""),
-        attempt("@../project2/in.md", &[], &["work/project2/in.md"], ""),
-        attempt("@docs/in.md\0", &[], &[], "not a text"),
-    ];
-    assert!(attempts.len() >= 30);
+const ATTEMPTS: &[Attempt] = &[
+    attempt("@docs/in.md", &["work/project/docs/in.md"], &[], ""),
+    attempt("@./docs/../docs/in.md", &["work/project/docs/../docs/in.md"], &[], ""),
+    attempt("@{at}/work/project/docs/in.md", &["work/project/docs/in.md"], &[], ""),
+    attempt("@../outside.md", &[], &["work/outside.md"], ""),
+    attempt("@docs/../../outside.md", &[], &["work/outside.md"], ""),
+    attempt("@{at}/work/outside.md", &[], &["work/outside.md"], ""),
+    attempt("@~/notes.md", &[], &["home/notes.md"], ""),
+    attempt("@~/.ssh/id_rsa", &[], &[], "secrets"),
+    attempt("@~/.ssh/notes.md", &[], &[], "secrets"),
+    attempt("@~/.aws/credentials", &[], &[], "secrets"),
+    attempt("@~/docs/../.ssh/id_rsa", &[], &[], "secrets"),
+    attempt("@.env", &[], &[], "secrets"),
+    attempt("@docs/site.key", &[], &[], "secrets"),
+    attempt("@.git/config", &[], &[], "secrets"),
+    attempt("@/etc/passwd", &[], &["/etc/passwd"], ""),
+    attempt("@/proc/self/environ", &[], &[], "secrets"),
+    attempt("@/dev/zero", &[], &[], "not a file"),
+    attempt("@links/out.md", &[], &["work/outside.md"], ""),
+    attempt("@links/secret.md", &[], &[], "secrets"),
+    attempt("@links/folder/outside.md", &[], &["work/outside.md"], ""),
+    attempt("@links/in.md", &["work/project/links/in.md"], &[], ""),
+    attempt("@./links/loop.md", &[], &[], "not a file"),
+    attempt("@./links/dangling.md", &[], &[], "not a file"),
+    attempt("@./docs/pipe.md", &[], &[], "not a file"),
+    attempt("@./docs", &[], &[], "not a file"),
+    attempt("@docs/binary.md", &[], &[], "not a text"),
+    attempt("@docs/latin1.md", &[], &[], "not a text"),
+    attempt("@./docs/missing.md", &[], &[], "not a file"),
+    attempt("@docs/missing.md @ada", &[], &[], ""),
+    attempt("@CLAUDE.md", &[], &[], ""),
+    attempt("@links/self.md", &[], &[], ""),
+    attempt("`@docs/in.md` <!-- @docs/in.md -->", &[], &[], ""),
+    attempt("@~root/x @~/ @~", &[], &[], ""),
+    attempt("@../project2/in.md", &[], &["work/project2/in.md"], ""),
+    attempt("@docs/in.md\0", &[], &[], "not a text"),
+];
+
+/// Everything the attempts reach for.
+fn stage_of_attempts() -> Stage {
     let stage = Stage::new();
     for (path, text) in [
-        (inside, "in"),
+        ("work/project/docs/in.md", "in"),
         ("work/outside.md", "out"),
         ("work/project2/in.md", "another project"),
         ("home/notes.md", "notes"),
@@ -252,8 +248,17 @@ fn no_include_escapes() {
     symlink("nowhere", links.join("dangling.md")).unwrap();
     let pipe = stage.at.join("work/project/docs/pipe.md");
     rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    stage
+}
 
-    for attempt in &attempts {
+// spec: I2
+// safety: F-45
+#[test]
+fn no_include_escapes() {
+    assert!(ATTEMPTS.len() >= 30);
+    let own = "work/project/CLAUDE.md";
+    let stage = stage_of_attempts();
+    for attempt in ATTEMPTS {
         stage.says(&attempt.says.replace("{at}", &stage.at.display().to_string()));
         let loaded = stage.load();
         let mut told: Vec<&str> = attempt.told.to_vec();

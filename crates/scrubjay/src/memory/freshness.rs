@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use pulldown_cmark::{Event, Parser, Tag, TagEnd, TextMergeStream};
 use regex::bytes::Regex;
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use tokio_util::sync::CancellationToken;
 
 /// What stands above a memory: its path and age, a warning when it is more than a day old, and what of it is gone.
@@ -231,7 +231,7 @@ impl<'a> Wanted<'a> {
 
     fn meet_path(&mut self, path: &Path, root: &Path) {
         let relative = path.strip_prefix(root).unwrap_or(path);
-        let folder = relative.parent().map(Path::to_path_buf).unwrap_or_else(PathBuf::new);
+        let folder = relative.parent().map(Path::to_path_buf).unwrap_or_default();
         self.paths.retain(|wanted| {
             let plain = wanted.trim_end_matches('/');
             !relative.ends_with(plain) && !folder.ancestors().any(|folder| folder.ends_with(plain))
@@ -258,6 +258,7 @@ impl<'a> Wanted<'a> {
 mod tests {
     use super::*;
     use std::fs;
+    use std::path::PathBuf;
 
     fn at(text: &str) -> Timestamp {
         text.parse().unwrap()

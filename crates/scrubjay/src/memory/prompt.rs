@@ -257,10 +257,10 @@ mod tests {
     fn nothing_in_it_changes_from_day_to_day() {
         // The text is a function of folders and settings: there is no clock it could ask. What looks like today is not there.
         assert_eq!(told_with(&[]), told_with(&[]));
+        let dates = regex::Regex::new(r"\d{4}-\d{2}-\d{2}").unwrap();
         for mode in [Mode::Normal, Mode::Team, Mode::DailyLog] {
             let text = behaviour(Path::new(DIR), mode, &Extras::default());
             assert!(!text.contains("Today is") && !text.contains("Today's date is"));
-            let dates = regex::Regex::new(r"\d{4}-\d{2}-\d{2}").unwrap();
             assert!(dates.find_iter(&text).all(|date| date.as_str() == "2026-03-05"), "only the date of an example");
         }
     }

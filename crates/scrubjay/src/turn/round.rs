@@ -4,7 +4,6 @@ use super::Stage;
 use crate::desk::{Consent, Desk, Request};
 use crate::digest::{Digest, FilesSeen};
 use crate::event::Event;
-use crate::fence;
 use crate::gate::{Gate, Verdict};
 use crate::hooks::{HookOutcome, Moment, Permission};
 use crate::message::{Block, ToolResult, ToolUse};
@@ -14,7 +13,6 @@ use crate::tool::{Bench, Effect, Tool, ToolOutcome};
 use futures::FutureExt as _;
 use futures::StreamExt as _;
 use serde_json::Value;
-use std::borrow::Cow;
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -118,16 +116,7 @@ impl Round {
         self.saw.extend(saw);
         self.context.extend(done.hooked.context);
         self.stop = done.hooked.stop.or(self.stop.take());
-        let parts = parts.into_iter().map(fenced).collect();
         self.results.push(Block::tool_result(ToolResult { call: done.call.id, parts, is_error }));
-    }
-}
-
-/// What a tool says is data: it cannot hide, and it cannot speak in our name.
-fn fenced(part: Block) -> Block {
-    match part.as_text().map(fence::fenced) {
-        Some(Cow::Owned(text)) => Block::text(text),
-        Some(Cow::Borrowed(_)) | None => part,
     }
 }
 
