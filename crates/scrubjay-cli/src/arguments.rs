@@ -87,6 +87,10 @@ pub(crate) struct PermissionFlags {
     #[arg(long, global = true, value_name = "TOOL")]
     pub(crate) allow: Vec<String>,
 
+    /// Include what the project's instruction files name outside of the project, now and later
+    #[arg(long, global = true)]
+    pub(crate) approve_includes: bool,
+
     /// Only the conversation: no hooks, no background work
     #[arg(long, global = true)]
     pub(crate) bare: bool,

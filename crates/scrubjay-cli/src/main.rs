@@ -8,6 +8,7 @@ mod environment;
 mod failure;
 mod happening;
 mod health;
+mod instructed;
 mod log;
 mod nearest;
 mod paper;

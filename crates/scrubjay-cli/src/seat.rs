@@ -2,6 +2,7 @@
 
 use crate::arguments::{Arguments, SessionFlags};
 use crate::failure::Failure;
+use crate::instructed::{self, Includes};
 use crate::paper::Paper;
 use crate::permit::Permit;
 use crate::service::Service;
@@ -21,7 +22,7 @@ use scrubjay::prompts;
 use scrubjay::settings::key;
 use scrubjay::tool::Tool;
 use scrubjay::tools;
-use scrubjay::transcript::{Began, FORMAT, Opening, Options, Thinking, Transcript, Ttl, View};
+use scrubjay::transcript::{Began, FORMAT, Opening, Options, Thinking, Transcript, Ttl};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -62,6 +63,8 @@ pub(crate) struct Seat {
     pub(crate) workplace: Workplace,
     pub(crate) service: Service,
     pub(crate) permit: Permit,
+    /// What becomes of files outside of the project that its instruction files name.
+    pub(crate) includes: Includes,
     tools: Arc<[Arc<dyn Tool>]>,
     hooks: Arc<Hooks>,
 }
@@ -77,7 +80,8 @@ impl Seat {
         let private = workplace.settings.flag(&key::WEB_PRIVATE_ADDRESSES);
         let mut tools = tools::standard(&skills, &workplace.limits);
         tools.push(Arc::new(WebFetch::new(if private { Reach::Everywhere } else { Reach::Public })));
-        Ok(Self { workplace, service, permit, tools: tools.into(), hooks: Arc::new(hooks) })
+        let includes = if arguments.permission.approve_includes { Includes::Approved } else { Includes::Asked };
+        Ok(Self { workplace, service, permit, includes, tools: tools.into(), hooks: Arc::new(hooks) })
     }
 
     /// The same seat with another model.
@@ -129,9 +133,12 @@ impl Seat {
 
     /// Sit down.
     pub(crate) fn session(&self, transcript: Transcript, person: Person, events: Events) -> Result<Session, Failure> {
-        let opening = self.opening(transcript.view());
+        let opening = self.opening(&transcript);
         tracing::info!(session = %transcript.session(), model = opening.model, "a session is open");
-        Ok(Session::new(transcript, self.desk(person, events), opening)?)
+        let (seat, name) = (self.clone(), transcript.session().clone());
+        let rules = instructed::load(&self.workplace).rules;
+        let session = Session::new(transcript, self.desk(person, events), opening)?;
+        Ok(session.instructed(rules, move |opening| instructed::again(&seat.workplace, &name, opening)))
     }
 
     /// What the session works with.
@@ -162,8 +169,9 @@ impl Seat {
 
     /// What every request begins with. A session that goes on keeps its words: the branch may have changed since, but
     /// the cached prefix must not. Another model breaks it anyway, and may not take what the last one was asked for.
-    pub(crate) fn opening(&self, view: &View) -> Opening {
-        let recorded = view.opening.as_deref();
+    pub(crate) fn opening(&self, transcript: &Transcript) -> Opening {
+        let recorded = transcript.view().opening.as_deref();
+        let nonce = recorded.map_or_else(instructed::nonce, |opening| opening.nonce.clone());
         let system = recorded
             .map(|opening| opening.system.clone())
             .unwrap_or_else(|| prompts::system(&self.workplace.surroundings()).into());
@@ -171,10 +179,14 @@ impl Seat {
             model: self.service.model.name().to_owned(),
             tools: self.tools.iter().map(|tool| tool.spec().clone()).collect(),
             system,
-            instructions: recorded.map(|opening| opening.instructions.clone()).unwrap_or_default(),
+            instructions: recorded.map_or_else(
+                || instructed::messages(&self.workplace, transcript.session(), &nonce),
+                |opening| opening.instructions.clone(),
+            ),
             options: recorded
                 .filter(|opening| opening.model == self.service.model.name())
                 .map_or_else(|| self.options(), |opening| opening.options.clone()),
+            nonce,
         }
     }
 

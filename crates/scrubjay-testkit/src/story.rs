@@ -136,6 +136,7 @@ impl Story {
             system: Arc::from("You are the agent of a story."),
             instructions: Vec::new(),
             options: setting.options.clone(),
+            nonce: "0a1b2c3d".to_owned(),
         };
         let session = Session::new(transcript, desk, opening)?;
         Ok(Self { session, setting, home, damage, recorder, events })

@@ -7,6 +7,7 @@
 pub mod limits;
 pub mod clock;
 pub mod digest;
+pub mod fence;
 pub mod frontmatter;
 pub mod paths;
 pub mod settings;
@@ -32,9 +33,11 @@ pub mod tools;
 pub mod permission;
 // the layers
 pub mod context;
+pub mod memory;
+pub mod instructions;
 // the doing
 pub mod turn;
 pub mod agents;
 pub mod query_loop;
 
-pub use query_loop::{Answer, Compacted, Error, Interrupt, Session};
+pub use query_loop::{Answer, Compacted, Error, Instructed, Interrupt, Session};

@@ -179,6 +179,18 @@ limits! {
     front_matter_bytes = 8_192 "bytes" in "files", 256..=1_048_576, "a header longer than this is not a header";
     slug_chars = 200 "characters" in "files", 16..=200, "readable part of a project's folder name";
 
+    shown_memory_lines = 200 "lines" in "memory", 1..=1_000_000, "of one recalled memory that are shown; the rest is pointed at";
+    shown_memory_bytes = 4_096 "bytes" in "memory", 64..=16_777_216, "of one recalled memory that are shown; the rest is pointed at";
+    drift_mentions = 40 "words" in "memory", 0..=100_000, "of one memory that are checked against the working tree";
+    drift_files = 20_000 "files" in "memory", 0..=10_000_000, "walked to find what memories mention; a larger tree is not searched to the end, and nothing is called gone";
+    drift_bytes = 33_554_432 "bytes" in "memory", 0..=10_737_418_240, "read to find the names that memories mention; more is not read, and no name is called gone";
+
+    instruction_warn_chars = 40_000 "characters" in "instructions", 100..=100_000_000, "a longer instruction file crowds out the conversation, so the person is told";
+    instruction_file_bytes = 1_048_576 "bytes" in "instructions", 1_024..=67_108_864, "read of one instruction file; the rest is left out, and the person is told";
+    include_depth = 5 "steps" in "instructions", 0..=100, "an instruction file may include one that includes another, this often";
+    include_files = 50 "files" in "instructions", 0..=10_000, "included by all instruction files together";
+    include_bytes = 204_800 "bytes" in "instructions", 0..=67_108_864, "of all included files together";
+
     errand_turns = 5 "turns" in "agents", 1..=1_000, "a background fork that did not say otherwise";
 
     flags_timeout_ms = 2_000 "milliseconds" in "doors", 100..=60_000, "remote flags that have not come by then are not waited for";

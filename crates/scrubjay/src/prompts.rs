@@ -1,4 +1,7 @@
-//! Every word said to a model, one file each, and a typed function for those with gaps to fill.
+//! Every word said to a model, one file each, and a typed function for those with gaps to fill. Foreign text that
+//! enters one of our wrappers is fenced where it enters, or by whoever knows what kind of text it is.
+
+use crate::fence::fenced;
 
 /// Answers a call whose real answer never came.
 pub const LOST_RESULT: &str = include_str!("../prompts/lost-result.md");
@@ -39,12 +42,12 @@ pub fn date(today: &str) -> String {
 
 /// Text that a hook adds to the conversation.
 pub fn hook_context(event: &str, text: &str) -> String {
-    fill(include_str!("../prompts/hook-context.md"), &[("event", event), ("text", text)])
+    fill(include_str!("../prompts/hook-context.md"), &[("event", event), ("text", &fenced(text))])
 }
 
 /// A command the person ran beside the conversation, and what it said.
 pub fn ran_by_person(command: &str, output: &str) -> String {
-    fill(include_str!("../prompts/ran-by-person.md"), &[("command", command), ("output", output)])
+    fill(include_str!("../prompts/ran-by-person.md"), &[("command", &fenced(command)), ("output", &fenced(output))])
 }
 
 /// What the model sees of a tool result that was stored.
@@ -74,7 +77,7 @@ pub fn summary(text: &str) -> String {
 
 /// A file that is brought back after a compaction.
 pub fn restored_file(path: &str, text: &str) -> String {
-    fill(include_str!("../prompts/compaction/restored-file.md"), &[("path", path), ("text", text)])
+    fill(include_str!("../prompts/compaction/restored-file.md"), &[("path", path), ("text", &fenced(text))])
 }
 
 /// Tasks that are brought back after a compaction.
@@ -85,6 +88,140 @@ pub fn restored_tasks(tasks: &str) -> String {
 /// What a fork is told.
 pub fn errand(name: &str, directive: &str) -> String {
     fill(include_str!("../prompts/errand.md"), &[("name", name), ("directive", directive)])
+}
+
+/// Where the memory is; with a team's folder beside it where there is one.
+pub fn memory_where(dir: &str, team: Option<&str>) -> String {
+    match team {
+        None => fill(include_str!("../prompts/memory/where.md"), &[("dir", dir)]),
+        Some(team) => fill(include_str!("../prompts/memory/where-team.md"), &[("dir", dir), ("team", team)]),
+    }
+}
+
+/// The four types of memory; shared ones also say which folder they belong to.
+pub fn memory_types(sharing: Sharing) -> String {
+    let scopes = include_str!("../prompts/memory/types/scopes.md");
+    let types = [
+        ("user", include_str!("../prompts/memory/types/user.md")),
+        ("feedback", include_str!("../prompts/memory/types/feedback.md")),
+        ("project", include_str!("../prompts/memory/types/project.md")),
+        ("reference", include_str!("../prompts/memory/types/reference.md")),
+    ];
+    let told = types.map(|(name, text)| {
+        let scope = match sharing {
+            Sharing::Private => String::new(),
+            Sharing::Team => format!("\n<scope>{}</scope>", named_line(scopes, name)),
+        };
+        fill(text, &[("scope", &scope)])
+    });
+    fill(include_str!("../prompts/memory/types.md"), &[("types", &told.join("\n"))])
+}
+
+/// Whether some memories are shared with a team.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sharing {
+    /// None are.
+    Private,
+    /// Some are.
+    Team,
+}
+
+/// What to do when the person says remember or forget.
+pub const MEMORY_ASKED: &str = include_str!("../prompts/memory/asked.md");
+/// What is never saved.
+pub const MEMORY_NOT_SAVED: &str = include_str!("../prompts/memory/not-saved.md");
+/// How a memory is saved.
+pub const MEMORY_SAVING: &str = include_str!("../prompts/memory/saving.md");
+/// When to look into the memory, and when not.
+pub const MEMORY_LOOKING: &str = include_str!("../prompts/memory/looking.md");
+/// How far a memory can be trusted.
+pub const MEMORY_TRUST: &str = include_str!("../prompts/memory/trust.md");
+/// What belongs into a plan or a task list instead.
+pub const MEMORY_ELSEWHERE: &str = include_str!("../prompts/memory/elsewhere.md");
+/// Stands for an index without lines.
+pub const MEMORY_EMPTY_INDEX: &str = include_str!("../prompts/memory/empty-index.md");
+
+/// How a memory is saved where it is a daily log; `log` is the pattern of its path.
+pub fn memory_log(log: &str) -> String {
+    fill(include_str!("../prompts/memory/saving-log.md"), &[("log", log)])
+}
+
+/// How past sessions are searched.
+pub fn memory_searching(dir: &str, transcripts: &str) -> String {
+    fill(include_str!("../prompts/memory/searching.md"), &[("dir", dir), ("transcripts", transcripts)])
+}
+
+/// What the person adds about their memory.
+pub fn memory_guidelines(guidelines: &str) -> String {
+    fill(include_str!("../prompts/memory/guidelines.md"), &[("guidelines", guidelines)])
+}
+
+/// What stands above a memory that was saved today or yesterday.
+pub fn memory_header(path: &str, age: &str) -> String {
+    fill(include_str!("../prompts/memory/header-today.md"), &[("path", path), ("age", age)])
+}
+
+/// What stands above an older one.
+pub fn old_memory_header(path: &str, age: &str) -> String {
+    fill(include_str!("../prompts/memory/header-old.md"), &[("path", path), ("age", age)])
+}
+
+/// What a memory mentions that is not there any more.
+pub fn memory_gone(gone: &str) -> String {
+    fill(include_str!("../prompts/memory/header-gone.md"), &[("gone", gone)])
+}
+
+/// Says that a memory goes on, and where.
+pub fn memory_cut(path: &str) -> String {
+    fill(include_str!("../prompts/memory/cut.md"), &[("path", path)])
+}
+
+/// One recalled memory.
+pub fn recalled_memory(header: &str, text: &str, nonce: &str) -> String {
+    let values = [("header", header), ("text", text), ("nonce", nonce)];
+    fill(include_str!("../prompts/memory/recalled-one.md"), &values)
+}
+
+/// All memories that are recalled together.
+pub fn recalled(memories: &str, nonce: &str) -> String {
+    fill(include_str!("../prompts/memory/recalled.md"), &[("memories", memories), ("nonce", nonce)])
+}
+
+/// One instruction file.
+pub fn instruction_file(path: &str, what: &str, text: &str, nonce: &str) -> String {
+    let values = [("path", path), ("what", what), ("text", text), ("nonce", nonce)];
+    fill(include_str!("../prompts/instructions/file.md"), &values)
+}
+
+/// All instruction files, and the memory index.
+pub fn instructions(files: &str, nonce: &str) -> String {
+    fill(include_str!("../prompts/instructions/context.md"), &[("files", files), ("nonce", nonce)])
+}
+
+/// What an instruction file is, by its kind.
+pub fn instruction_kind(kind: &str) -> &'static str {
+    named_line(include_str!("../prompts/instructions/kinds.md"), kind)
+}
+
+/// What an instruction file is that another one includes.
+pub fn included_instructions(by: &str) -> String {
+    fill(instruction_kind("included"), &[("by", by)])
+}
+
+/// Rules that hold for files that were touched.
+pub fn rules(files: &str, nonce: &str) -> String {
+    fill(include_str!("../prompts/instructions/rules.md"), &[("files", files), ("nonce", nonce)])
+}
+
+/// What such a rule is.
+pub fn rule(paths: &str) -> String {
+    fill(include_str!("../prompts/instructions/rule.md"), &[("paths", paths)])
+}
+
+/// The text after `name: ` in a file of short texts.
+fn named_line(file: &'static str, name: &str) -> &'static str {
+    let line = file.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+    line.unwrap_or_default()
 }
 
 /// Replace `{{name}}` in a single pass: a value that itself contains `{{…}}` stays as it is.

@@ -130,7 +130,7 @@ impl Chat {
         let near = self.seat.service.near(&name).join(", ");
         let seat = self.seat.with_model(&name).await?;
         if let Some(session) = &mut self.session {
-            let opening = seat.opening(session.transcript().view());
+            let opening = seat.opening(session.transcript());
             session.reopen(seat.desk(self.person.clone(), self.events.clone()), opening)?;
         }
         self.seat = seat;

@@ -4,6 +4,7 @@ mod answering;
 mod asides;
 mod compacting;
 mod consent;
+mod includes;
 mod keyboard;
 mod screen;
 mod slash;
@@ -109,6 +110,9 @@ impl Chat {
     /// Open a conversation and put the one that was open away.
     async fn begin(&mut self, beginning: Beginning, change: Change) -> Result<(), Failure> {
         let source = if change == Change::Clear { "clear" } else { beginning.source() };
+        if beginning == Beginning::New {
+            self.ask_about_includes().await?;
+        }
         let (transcript, notices) = self.seat.transcript(beginning)?;
         let session = self.seat.session(transcript, self.person.clone(), self.events.clone())?;
         self.put_away(if change == Change::Clear { "clear" } else { "resume" }).await;
@@ -134,7 +138,7 @@ impl Chat {
         if session.desk().gate.name() == self.seat.permit.mode().name() {
             return Ok(());
         }
-        let opening = self.seat.opening(session.transcript().view());
+        let opening = self.seat.opening(session.transcript());
         Ok(session.reopen(self.seat.desk(self.person.clone(), self.events.clone()), opening)?)
     }
 

@@ -3,8 +3,9 @@
 use crate::arguments::{Arguments, OutputFormat};
 use crate::failure::{Exit, Failure, reason};
 use crate::happening::{Happening, Wire, unattended_wire};
+use crate::instructed;
 use crate::paper::{Paper, unwritten};
-use crate::seat::Seat;
+use crate::seat::{Beginning, Seat};
 use scrubjay::desk::Request;
 use scrubjay::event::Event;
 use scrubjay::message::{Block, StopReason, Usage};
@@ -27,6 +28,9 @@ pub(crate) async fn run(arguments: &Arguments, seat: Seat, paper: &Paper) -> Res
     let Wire { events, person, mut happenings } = unattended_wire(refusal);
     let beginning = seat.beginning(&arguments.session)?;
     let source = beginning.source();
+    if beginning == Beginning::New {
+        instructed::without_a_person(&seat.workplace, seat.includes, paper)?;
+    }
     let (transcript, notices) = seat.transcript(beginning)?;
     notices.iter().for_each(|notice| paper.warn(notice));
     let session = seat.session(transcript, person, events)?;

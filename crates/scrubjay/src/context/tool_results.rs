@@ -8,6 +8,7 @@
 //! Leaves: pictures, empty results, file reads up to a limit of their own; and the whole result wherever the disk refuses.
 
 use crate::desk::Desk;
+use crate::fence;
 use crate::limits::Limits;
 use crate::message::{Block, Kind, ToolResult, ToolUse};
 use crate::paths;
@@ -15,6 +16,7 @@ use crate::prompts;
 use crate::settings::{Settings, key};
 use crate::tokens;
 use crate::transcript::Spilled;
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 /// What a round's results became: blocks for the record, and where the wholes are.
@@ -29,7 +31,7 @@ pub struct Admitted {
 /// Pass a round's results through the gate. `folder` is where this session's results are stored; without one, nothing is.
 pub fn admit(results: Vec<Block>, calls: &[ToolUse], folder: Option<&Path>, desk: &Desk) -> Admitted {
     let Some(folder) = folder.filter(|_| desk.settings.flag(&key::TOOL_RESULTS)) else {
-        return Admitted { results, spilled: Vec::new() };
+        return Admitted { results: results.into_iter().map(fenced).collect(), spilled: Vec::new() };
     };
     let weighed: Vec<Weighed> = results.into_iter().map(|block| Weighed::new(block, calls)).collect();
     let store = chosen(&weighed, &desk.settings, &desk.limits);
@@ -40,17 +42,28 @@ pub fn admit(results: Vec<Block>, calls: &[ToolUse], folder: Option<&Path>, desk
                 admitted.results.push(preview);
                 admitted.spilled.push(spilled);
             }
-            Ok(None) => admitted.results.push(weighed.block),
+            Ok(None) => admitted.results.push(fenced(weighed.block)),
             Err(error) => {
                 desk.events.notice(format!(
                     "a large {} result stays in the window: it could not be stored ({error})",
                     weighed.tool
                 ));
-                admitted.results.push(weighed.block);
+                admitted.results.push(fenced(weighed.block));
             }
         }
     }
     admitted
+}
+
+/// What a tool says is data: it cannot hide, and it cannot speak in our name. What is stored keeps its exact bytes.
+fn fenced(block: Block) -> Block {
+    let Kind::ToolResult(result) = block.kind() else { return block };
+    let part = |part: &Block| match part.as_text().map(fence::fenced) {
+        Some(Cow::Owned(text)) => Block::text(text),
+        Some(Cow::Borrowed(_)) | None => part.clone(),
+    };
+    let parts: Vec<Block> = result.parts.iter().map(part).collect();
+    if parts == result.parts { block } else { Block::tool_result(ToolResult { parts, ..result.clone() }) }
 }
 
 /// A result, the tool it came from and the size of its text.
@@ -138,7 +151,7 @@ fn preview(weighed: &Weighed, text: &str, stored: &Path, limits: &Limits) -> Str
         Some(file) => (PathBuf::from(file), "Read that file again in smaller pages, with `offset` and `limit`."),
         None => (stored.to_owned(), "Read it in pages with the Read tool (`offset`, `limit`), or search it with Grep."),
     };
-    prompts::stored_result(&size, &path.display().to_string(), how, &harmless(head))
+    prompts::stored_result(&size, &path.display().to_string(), how, &fence::fenced(head))
 }
 
 /// The beginning, cut at a line; where the first line alone is too long, at a character.
@@ -154,10 +167,4 @@ fn head(text: &str, room: usize) -> &str {
         Some(line) if line > 0 => &text[..line],
         _ => &text[..end],
     }
-}
-
-/// A result cannot close the wrapper it is shown in.
-fn harmless(text: &str) -> String {
-    text.replace("</persisted-output", "<\u{2060}/persisted-output")
-        .replace("<persisted-output", "<\u{2060}persisted-output")
 }

@@ -160,6 +160,11 @@ impl ProjectLayout {
         self.session(session).join("ledger.jsonl")
     }
 
+    /// What the person said about files outside of the project that its instruction files include.
+    pub fn includes(&self) -> PathBuf {
+        self.dir.join("includes.json")
+    }
+
     /// Long-term memory, unless settings put it elsewhere.
     pub fn memory(&self) -> PathBuf {
         self.dir.join("memory")

@@ -136,6 +136,7 @@ impl Session {
         let before = compaction.before;
         self.receipt_of_change(layer_of(compaction.author), &self.edit_of(&compaction), verdict.map(Into::into));
         self.transcript.append(Entry::Compacted(compaction.into()), self.desk.clock.now())?;
+        self.renew()?;
         self.desk.events.notice(format!("compacted: {before} tokens before, {after} after; /uncompact takes it back"));
         let model = self.desk.model.name().to_owned();
         let heard = self.hear(&Moment::SessionStart { source: "compact", model: &model }, cancel).await?;

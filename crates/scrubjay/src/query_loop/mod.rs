@@ -2,6 +2,7 @@
 //! Read this file top to bottom and you have read the engine.
 
 mod compacting;
+mod instructing;
 mod moments;
 mod noting;
 mod planning;
@@ -9,7 +10,9 @@ mod reading_back;
 mod receipts;
 
 pub use compacting::Compacted;
+pub use instructing::Instructed;
 
+use instructing::Rereading;
 use noting::Noting;
 use receipts::Receipts;
 
@@ -20,6 +23,7 @@ use crate::desk::Desk;
 use crate::errand::{Errand, Outcome};
 use crate::event::Event;
 use crate::hooks::HookEvent;
+use crate::instructions::Rule;
 use crate::limits::Limits;
 use crate::message::{Block, Kind, Origin, Role, StopReason, ToolUse, Usage};
 use crate::model::{ModelError, Reply};
@@ -43,6 +47,10 @@ pub struct Session {
     warned: bool,
     /// How large the conversation was when the planner last weighed all of it.
     weighed: u64,
+    /// Rules for some files, told when one of them is touched.
+    rules: Vec<Rule>,
+    /// Reads the instruction files again.
+    reread: Option<Rereading>,
 }
 
 /// Stops the question that is being answered. Cheap to clone, and safe to use at any time.
@@ -94,7 +102,8 @@ impl Session {
     pub fn new(transcript: Transcript, desk: Desk, opening: Opening) -> Result<Self, Error> {
         let receipts = Receipts::open(&transcript, &desk);
         let (interrupt, noting) = (Interrupt::default(), Noting::default());
-        let mut session = Self { transcript, desk, interrupt, noting, receipts, warned: false, weighed: 0 };
+        let (warned, weighed, rules, reread) = (false, 0, Vec::new(), None);
+        let mut session = Self { transcript, desk, interrupt, noting, receipts, warned, weighed, rules, reread };
         session.open(opening)?;
         session.close_open_calls()?;
         Ok(session)
@@ -214,7 +223,8 @@ impl Session {
             self.transcript.append(Entry::Spilled(spilled), now)?;
         }
         self.say(Role::User, Origin::Tool, admitted.results)?;
-        self.add_context(HookEvent::PostToolUse, round.context)
+        self.add_context(HookEvent::PostToolUse, round.context)?;
+        self.tell_rules()
     }
 
     fn results_folder(&self) -> Option<PathBuf> {

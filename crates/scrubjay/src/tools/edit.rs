@@ -183,7 +183,7 @@ fn not_unique(bytes: &[u8], places: &[usize]) -> String {
 fn not_found(bytes: &[u8], old: &str) -> String {
     const SHOWN: u64 = 200;
     const LOOKED_AT: usize = 20_000;
-    if old.contains("⟦U+") {
+    if old.contains('⟦') {
         return include_str!("../../prompts/tools/edit_mark.md").trim_end().to_owned();
     }
     let text = String::from_utf8_lossy(bytes);

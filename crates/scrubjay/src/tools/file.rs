@@ -9,17 +9,35 @@ use std::os::unix::fs::{FileTypeExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 /// The bytes of a regular file, as far as they are read at all.
-pub(super) struct Loaded {
+pub(crate) struct Loaded {
     /// What was read.
-    pub(super) bytes: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
     /// Whether that is the whole file.
-    pub(super) whole: bool,
+    pub(crate) whole: bool,
+}
+
+/// Open a regular file by its resolved path, step by step without following a single link: what was decided about the
+/// path holds for the file that is read.
+pub(crate) fn open_resolved(path: &Path) -> io::Result<File> {
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(io::ErrorKind::IsADirectory.into());
+    };
+    let step = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | PASSING;
+    let mut dir = rustix::fs::open("/", OFlags::DIRECTORY | OFlags::CLOEXEC | PASSING, Mode::empty())?;
+    for part in parent.components().skip(1) {
+        dir = rustix::fs::openat(&dir, part.as_os_str(), step, Mode::empty())?;
+    }
+    let read = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    regular(File::from(rustix::fs::openat(&dir, name, read, Mode::empty())?))
 }
 
 /// Open a regular file for reading. Pipes, devices and sockets are refused instead of waited for.
 pub(super) fn open_regular(path: &Path) -> io::Result<File> {
     let nonblocking = i32::try_from((OFlags::NONBLOCK | OFlags::NOCTTY).bits()).unwrap_or_default();
-    let file = File::options().read(true).custom_flags(nonblocking).open(path)?;
+    regular(File::options().read(true).custom_flags(nonblocking).open(path)?)
+}
+
+fn regular(file: File) -> io::Result<File> {
     let kind = file.metadata()?.file_type();
     match kind {
         kind if kind.is_file() => Ok(file),
@@ -39,8 +57,13 @@ fn what_it_is(kind: std::fs::FileType) -> &'static str {
 
 /// Read a regular file, at most `most` bytes of it. The size is looked at first, so a sparse giant costs nothing extra.
 pub(super) fn load(path: &Path, most: u64) -> io::Result<Loaded> {
+    load_from(&open_regular(path)?, most)
+}
+
+/// The same of a file that is open.
+pub(crate) fn load_from(file: &File, most: u64) -> io::Result<Loaded> {
     let mut bytes = Vec::new();
-    open_regular(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
     let most = usize::try_from(most).unwrap_or(usize::MAX);
     let whole = bytes.len() <= most;
     bytes.truncate(most);
@@ -107,7 +130,7 @@ fn keep_mode(file: &CapFile, mode: u32) -> io::Result<()> {
 }
 
 /// What went wrong, with what to do about it where that helps.
-pub(super) fn explain(error: &io::Error) -> String {
+pub(crate) fn explain(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "it does not exist".to_owned(),
         io::ErrorKind::IsADirectory => "it is a directory; use Glob to see what is in it".to_owned(),

@@ -17,9 +17,11 @@ mod picture;
 mod shown;
 mod walk;
 
+pub(crate) use file::{explain, load_from, open_resolved};
 pub use place::resolve;
 pub(crate) use place::resolve_as_system;
 pub use shown::{shown, shown_path};
+pub(crate) use walk::{Hidden, files};
 
 use crate::limits::Limits;
 use crate::tool::Tool;

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 /// Whether names that begin with a dot are walked too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Hidden {
+pub(crate) enum Hidden {
     /// Left out.
     Skipped,
     /// Walked.
@@ -22,7 +22,7 @@ impl From<Option<bool>> for Hidden {
 }
 
 /// Every regular file below `root`, in a stable order. A root that is a file is that file.
-pub(super) fn files(root: &Path, hidden: Hidden) -> impl Iterator<Item = DirEntry> {
+pub(crate) fn files(root: &Path, hidden: Hidden) -> impl Iterator<Item = DirEntry> {
     walk(root, hidden).flatten().filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()))
 }
 

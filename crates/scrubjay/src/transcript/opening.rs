@@ -136,6 +136,9 @@ pub struct Opening {
     /// What else each request asks for.
     #[serde(default)]
     pub options: Options,
+    /// Ends the tags around quoted text. Drawn once per session, so that no text written before can close them.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub nonce: String,
 }
 
 impl Opening {

@@ -9,6 +9,7 @@ const ORDER: &[&str] = &[
     "limits",
     "clock",
     "digest",
+    "fence",
     "frontmatter",
     "paths",
     "settings",

@@ -6,8 +6,10 @@
 mod architecture;
 mod background;
 mod compaction;
+mod fence;
 mod fork;
 mod hooks;
+mod instructions;
 mod microcompaction;
 mod over_http;
 mod planner;

@@ -356,6 +356,7 @@ fn entries() -> impl Strategy<Value = Vec<Entry>> {
             system: Arc::from(format!("system {n}")),
             instructions: Vec::new(),
             options: Options::default(),
+            nonce: format!("{n:08x}"),
         }),
         because: None,
     });
