@@ -1,0 +1,3 @@
+//! What is kept across sessions.
+
+pub mod recall;
