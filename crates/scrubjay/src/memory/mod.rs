@@ -2,4 +2,5 @@
 
 pub mod freshness;
 pub mod prompt;
+pub mod recall;
 pub mod shown;

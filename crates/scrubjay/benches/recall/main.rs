@@ -1,0 +1,282 @@
+//! How well the local ranking finds what a question asks for, and how fast, beside rankings that need no model either.
+//!
+//! `cargo bench -p scrubjay --bench recall -- [--data PATH] [--only PART]... [--set SIGNAL=WEIGHT]... [--embeddings FILE]`
+//!
+//! PATH is a folder of data sets (default: `SCRUBJAY_BENCH_DATA`, then `../shared/bench` beside the workspace). Parts:
+//! locomo, beam, longmemeval, precision, facts, speed. `--set` changes the weight of a signal, to see what it is worth.
+//! `--embeddings` reads vectors made by `vectors.py` and adds them as one more signal.
+
+// The modules of a benchmark are its own.
+#![allow(missing_docs, unreachable_pub, clippy::print_stdout)]
+
+mod baselines;
+mod data;
+mod measure;
+mod speed;
+
+use baselines::{Baselines, System};
+use data::{Corpus, Failure};
+use jiff::tz::TimeZone;
+use measure::{Run, header, score};
+use scrubjay::memory::recall::{Hit, Index, Query, Vectors, Weights};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+#[derive(Default)]
+pub struct Asked {
+    data: PathBuf,
+    only: Vec<String>,
+    weights: Weights,
+    vectors: Option<HashMap<String, Vec<f32>>>,
+}
+
+impl Asked {
+    fn wants(&self, part: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|only| only == part)
+    }
+}
+
+fn asked() -> Result<Asked, Failure> {
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/bench");
+    let data = std::env::var_os("SCRUBJAY_BENCH_DATA").map_or_else(beside, PathBuf::from);
+    let mut asked = Asked { data, ..Asked::default() };
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        let mut value = || arguments.next().ok_or(format!("{argument} needs a value"));
+        match argument.as_str() {
+            "--data" => asked.data = value()?.into(),
+            "--only" => asked.only.push(value()?),
+            "--embeddings" => asked.vectors = Some(serde_json::from_slice(&std::fs::read(value()?)?)?),
+            "--set" => {
+                let value = value()?;
+                let (name, weight) = value.split_once('=').ok_or("--set takes SIGNAL=WEIGHT")?;
+                set(&mut asked.weights, name, weight.parse()?)?;
+            }
+            "--bench" => {}
+            other => return Err(format!("{other} is not known here; the head of main.rs says what is").into()),
+        }
+    }
+    Ok(asked)
+}
+
+fn set(weights: &mut Weights, name: &str, value: f32) -> Result<(), Failure> {
+    let place = match name {
+        "words" => &mut weights.words,
+        "phrase" => &mut weights.phrase,
+        "cover" => &mut weights.cover,
+        "answer" => &mut weights.answer,
+        "date" => &mut weights.date,
+        "recent" => &mut weights.recent,
+        "kind" => &mut weights.kind,
+        "newer" => &mut weights.newer,
+        "meaning" => &mut weights.meaning,
+        "near" => &mut weights.talk.near,
+        "session" => &mut weights.talk.session,
+        "speaker" => &mut weights.talk.speaker,
+        "reply" => &mut weights.talk.reply,
+        "asks" => &mut weights.talk.asks,
+        "assistant" => &mut weights.talk.assistant,
+        "same" => &mut weights.forms.same,
+        "short" => &mut weights.forms.short,
+        "spelling" => &mut weights.forms.spelling,
+        _ => return Err(format!("there is no signal called {name}").into()),
+    };
+    *place = value;
+    Ok(())
+}
+
+/// The public recall, over one corpus.
+struct Ours<'a> {
+    index: Index,
+    asked: &'a Asked,
+    vectors: Option<Vectors>,
+    places: HashMap<String, usize>,
+    sessions: HashMap<String, usize>,
+    corpus: &'a Corpus,
+}
+
+impl<'a> Ours<'a> {
+    fn new(corpus: &'a Corpus, asked: &'a Asked) -> Self {
+        let mut index = Index::default();
+        index.update(corpus.documents.clone(), []);
+        let places = corpus.documents.iter().enumerate().map(|(place, document)| (document.id.clone(), place)).collect();
+        let sessions = corpus.sessions.iter().enumerate().map(|(place, session)| (session.name.clone(), place)).collect();
+        let vectors = asked.vectors.as_ref().map(|known| {
+            let mut vectors = Vectors::default();
+            for (document, line) in corpus.documents.iter().zip(&corpus.lines) {
+                known.get(line).into_iter().for_each(|vector| vectors.insert(&document.id, vector.clone()));
+            }
+            vectors
+        });
+        Self { index, asked, vectors, places, sessions, corpus }
+    }
+
+    fn recall(&self, text: &str, limit: usize) -> Vec<usize> {
+        self.ask(text, limit, |query| self.index.recall(query)).iter().map(|hit| self.places[&hit.id]).collect()
+    }
+
+    fn by_session(&self, text: &str, limit: usize) -> Vec<usize> {
+        self.ask(text, limit, |query| self.index.sessions(query)).iter().map(|hit| self.sessions[&hit.id]).collect()
+    }
+
+    fn ask(&self, text: &str, limit: usize, recall: impl Fn(&Query<'_>) -> Vec<Hit>) -> Vec<Hit> {
+        let mut query = Query::new(text, self.corpus.now().to_zoned(TimeZone::UTC), limit);
+        query.weights = self.asked.weights;
+        let question = self.asked.vectors.as_ref().and_then(|known| known.get(text));
+        query.meaning = self.vectors.as_ref().zip(question.map(Vec::as_slice));
+        recall(&query)
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Unit {
+    Turn,
+    Session,
+    /// Sessions, and the evidence names them.
+    NamedSession,
+}
+
+fn gold(corpus: &Corpus, unit: Unit, gold: &[usize]) -> Vec<usize> {
+    let mut gold: Vec<usize> = if unit == Unit::Session { gold.iter().map(|place| corpus.session_of(*place)).collect() } else { gold.to_vec() };
+    gold.sort_unstable();
+    gold.dedup();
+    gold
+}
+
+/// One table: every baseline and ours over the same questions.
+fn compare(title: &str, corpora: &[Corpus], unit: Unit, asked: &Asked) {
+    let systems: &[(&str, System)] = match unit {
+        Unit::Turn => &[("BM25", System::Bm25), ("BM25 with context", System::Context), ("lex_plus", System::LexPlus)],
+        _ => &[("BM25", System::SessionBm25), ("best turn by lex_plus", System::BestTurn)],
+    };
+    let mut runs: Vec<Run> = (0..=systems.len()).map(|_| Run::default()).collect();
+    for (number, corpus) in corpora.iter().enumerate() {
+        let (baselines, ours) = (Baselines::new(corpus), Ours::new(corpus, asked));
+        for question in &corpus.questions {
+            let gold = gold(corpus, unit, &question.gold);
+            for (place, run) in runs.iter_mut().enumerate() {
+                let start = Instant::now();
+                let ranked = match systems.get(place) {
+                    Some((_, system)) => baselines.rank(*system, &question.text),
+                    None if unit == Unit::Turn => ours.recall(&question.text, 20),
+                    None => ours.by_session(&question.text, 20),
+                };
+                run.time += start.elapsed();
+                run.scores.push((number, question.category.clone(), score(&ranked, &gold)));
+            }
+        }
+    }
+    let documents: usize = corpora.iter().map(|corpus| if unit == Unit::Turn { corpus.documents.len() } else { corpus.sessions.len() }).sum();
+    header(&format!("{title}: {documents} documents, {} questions", runs[0].scores.len()));
+    for ((name, _), run) in systems.iter().zip(&runs) {
+        run.print(name);
+    }
+    let ours = &runs[systems.len()];
+    ours.print("**scrubjay**");
+    details(ours, &runs[systems.len() - 1], corpora.len());
+}
+
+/// Ours by part and by category, beside the last baseline. Weights were looked at on the first three fifths only.
+fn details(ours: &Run, baseline: &Run, corpora: usize) {
+    if corpora < 5 || corpora > 20 {
+        return;
+    }
+    let seen = corpora * 3 / 5;
+    println!("\nR@5 / R@10 / nDCG@10, ours · baseline above");
+    println!("- conversations 1–{seen}: {} · {}", ours.line(|corpus, _| corpus < seen), baseline.line(|corpus, _| corpus < seen));
+    println!("- conversations {}–{corpora}: {} · {}", seen + 1, ours.line(|corpus, _| corpus >= seen), baseline.line(|corpus, _| corpus >= seen));
+    for category in ours.categories() {
+        println!("- {category}: {} · {}", ours.line(|_, c| c == category), baseline.line(|_, c| c == category));
+    }
+}
+
+/// How often what is outdated comes before what replaced it.
+fn stale(title: &str, corpora: &[Corpus], asked: &Asked) {
+    let (mut pairs, mut ours_stale, mut baseline_stale, mut top_10) = (0, 0, 0, 0);
+    for corpus in corpora {
+        let (baselines, ours) = (Baselines::new(corpus), Ours::new(corpus, asked));
+        for question in corpus.questions.iter().filter(|question| !question.wrong.is_empty()) {
+            let first = |ranked: &[usize], of: &[usize]| ranked.iter().position(|place| of.contains(place)).unwrap_or(usize::MAX);
+            let is_stale = |ranked: &[usize]| first(ranked, &question.wrong) < first(ranked, &question.gold);
+            let ranked = ours.recall(&question.text, usize::MAX);
+            pairs += 1;
+            ours_stale += usize::from(is_stale(&ranked));
+            top_10 += usize::from(first(&ranked, &question.gold) < 10);
+            baseline_stale += usize::from(is_stale(&baselines.rank(System::Bm25, &question.text)));
+        }
+    }
+    let share = |count: usize| count as f64 / pairs.max(1) as f64;
+    println!("\n### {title}: {pairs} questions\n");
+    println!("- outdated first: {:.3} (BM25 {:.3})\n- current one in the first ten: {:.3}", share(ours_stale), share(baseline_stale), share(top_10));
+}
+
+fn facts(dir: &Path, asked: &Asked) -> Result<(), Failure> {
+    println!("\n### Facts that overwrite facts, single hop: the newest value first\n\n| list | facts | BM25 | scrubjay | in the first ten | ms/query |\n|---|---|---|---|---|---|");
+    let (mut all, mut right) = (0, 0);
+    for (name, corpus) in data::facts(dir)? {
+        let (baselines, ours) = (Baselines::new(&corpus), Ours::new(&corpus, asked));
+        let (mut bm25, mut first, mut ten) = (0, 0, 0);
+        let mut time = std::time::Duration::ZERO;
+        for question in &corpus.questions {
+            let is_gold = |place: Option<&usize>| place.is_some_and(|place| question.gold.contains(place));
+            bm25 += usize::from(is_gold(baselines.rank(System::Bm25, &question.text).first()));
+            let start = Instant::now();
+            let ranked = ours.recall(&question.text, 10);
+            time += start.elapsed();
+            first += usize::from(is_gold(ranked.first()));
+            ten += usize::from(ranked.iter().any(|place| is_gold(Some(place))));
+            if asked.only.iter().any(|part| part == "show") && !is_gold(ranked.first()) {
+                println!("    {} -> {:?}", question.text, ranked.first().map(|place| &corpus.lines[*place]));
+            }
+        }
+        let count = corpus.questions.len();
+        let share = |part: usize| part as f64 / count as f64;
+        let each = time.as_secs_f64() * 1000.0 / count as f64;
+        println!("| {name} | {} | {:.2} | {:.2} | {:.2} | {each:.2} |", corpus.documents.len(), share(bm25), share(first), share(ten));
+        all += count;
+        right += first;
+    }
+    println!("\nall lists: {:.3}", f64::from(right as u32) / f64::from(all as u32));
+    Ok(())
+}
+
+fn main() -> Result<(), Failure> {
+    let asked = asked()?;
+    if !asked.data.exists() {
+        println!("no data in {}: pass --data PATH or set SCRUBJAY_BENCH_DATA; only speed is measured", asked.data.display());
+    }
+    if asked.data.exists() {
+        quality(&asked)?;
+    }
+    if asked.wants("speed") {
+        speed::measure();
+    }
+    Ok(())
+}
+
+fn quality(asked: &Asked) -> Result<(), Failure> {
+    let dir = asked.data.as_path();
+    if asked.wants("locomo") {
+        let corpora = data::locomo(dir)?;
+        compare("LoCoMo, turns", &corpora, Unit::Turn, asked);
+        compare("LoCoMo, sessions", &corpora, Unit::Session, asked);
+    }
+    if asked.wants("beam") {
+        let (corpora, updates) = data::beam(dir)?;
+        compare("BEAM, turns", &corpora, Unit::Turn, asked);
+        stale("BEAM, updates", &updates, asked);
+    }
+    if asked.wants("longmemeval") {
+        compare("LongMemEval pool, sessions", &data::longmemeval(dir)?, Unit::NamedSession, asked);
+    }
+    if asked.wants("precision") {
+        let corpora = data::precision(dir)?;
+        compare("PrecisionMemBench, beliefs", &corpora, Unit::Turn, asked);
+        stale("PrecisionMemBench, superseded beliefs", &corpora, asked);
+    }
+    if asked.wants("facts") {
+        facts(dir, asked)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,104 @@
+//! Recall without a model: which documents answer a question, in milliseconds, and why.
+//!
+//! A document is a memory, a note, a stored result or a turn of a past session; the ranking knows no file. An [`Index`]
+//! is brought up to date with what changed ([`Index::update`]), asked ([`Index::recall`], [`Index::sessions`]) and kept
+//! for the next start ([`Index::to_bytes`]). Everything that was found is returned in order, up to the number asked for:
+//! a document that a newer one overtook stands lower, it is never hidden.
+//!
+//! The score is a sum of signals, each between 0 and 1 over the documents found (min–max), times its weight. Every hit
+//! carries them, so that the order can be explained.
+//!
+//! `text` (words of any script) · `stem`, `words` (what is known of English) · `index`, `cache` (what is kept) · `dates`,
+//! `question` (what is asked) · `rank` (signals and their sum) · `newer` (the later of two statements first).
+
+mod cache;
+mod dates;
+mod evidence;
+mod index;
+mod meaning;
+mod newer;
+mod question;
+mod rank;
+mod shorts;
+mod spelling;
+mod stem;
+mod text;
+mod words;
+
+pub use index::Index;
+pub use meaning::{Embedder, Vectors};
+pub use rank::{Hit, Signal, Weights};
+
+use jiff::{Timestamp, Zoned};
+
+/// Something that can be found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Document {
+    /// Unique in its index: a path, or a session and a message.
+    pub id: String,
+    /// What it is called; a word here counts most.
+    pub name: String,
+    /// What it is about, in a line.
+    pub description: String,
+    /// The text itself.
+    pub body: String,
+    /// Its type: `user`, `feedback`, `project`, `reference`, or the collection it belongs to.
+    pub kind: String,
+    /// Anything that changes whenever the document does, so that an unchanged one need not be read again.
+    pub stamp: u64,
+    /// When it was last changed, or said.
+    pub time: Option<Timestamp>,
+    /// Where it stands, if it is part of a conversation.
+    pub turn: Option<Turn>,
+}
+
+/// A place in a conversation.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Turn {
+    /// The conversation's session.
+    pub session: String,
+    /// Its place there.
+    pub position: u32,
+    /// Who speaks, by name; may be empty.
+    pub speaker: String,
+    /// In what role.
+    pub voice: Voice,
+}
+
+/// Who speaks in a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Voice {
+    /// A person among people.
+    Peer,
+    /// A person who talks to an assistant.
+    User,
+    /// The assistant, or a tool it used: much text, most of it made up from what the user said.
+    Assistant,
+}
+
+/// What is looked for.
+#[derive(Debug, Clone)]
+pub struct Query<'a> {
+    /// The words of the person.
+    pub text: &'a str,
+    /// The moment it is asked, with the zone in which days begin.
+    pub now: Zoned,
+    /// How many hits at most.
+    pub limit: usize,
+    /// Only documents of these types; all when empty.
+    pub kinds: &'a [&'a str],
+    /// How much each signal counts.
+    pub weights: Weights,
+    /// The documents' and the question's meanings, when there is a model for them.
+    pub meaning: Option<(&'a Vectors, &'a [f32])>,
+}
+
+impl<'a> Query<'a> {
+    /// A question with the usual settings.
+    pub fn new(text: &'a str, now: Zoned, limit: usize) -> Self {
+        Self { text, now, limit, kinds: &[], weights: Weights::default(), meaning: None }
+    }
+}
+
+#[cfg(test)]
+mod tests;

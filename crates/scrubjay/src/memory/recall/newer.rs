@@ -1,0 +1,105 @@
+//! Of two statements about the same thing the later one comes first. Neither is hidden.
+//!
+//! Two rules say that a later text overtakes an earlier one that it follows in the order:
+//! - *It says the same of something else*: the sentences that fit the question share one frame (beginning and end) and
+//!   differ in a single span between, and the later holds every word of the question that the earlier holds. "The capital
+//!   of X is A", "The capital of X is B".
+//! - *It speaks of a change*: the question asks how things stand; the later text, of the same voice, holds most of what the
+//!   earlier holds of the question, and a word of change in the sentence that fits.
+
+use super::index::{BREAK, Entry, Index};
+use super::question::Question;
+use super::{Voice, words};
+
+/// How many of the best are compared.
+const COMPARED: usize = 50;
+/// The share of the shorter sentence that two sentences of one frame have in common.
+const FRAME: f32 = 0.5;
+/// The share of the earlier text's words of the question that a text of change holds too.
+const SUBJECT: f32 = 0.5;
+/// Just above the one that is overtaken.
+const STEP: f32 = 0.001;
+
+struct Statement<'a> {
+    rank: usize,
+    score: f32,
+    entry: &'a Entry,
+    /// The sentence that fits best.
+    sentence: &'a [u32],
+    /// The question's words in the sentence, and in the whole text.
+    said: u32,
+    held: u32,
+    is_change: bool,
+}
+
+/// Which of `ranked` (entries with scores, best first) to lift by how much, by their rank.
+pub(super) fn lifts(index: &Index, question: &Question, ranked: &[(u32, f32)], held: &[u32]) -> Vec<(usize, f32)> {
+    let compared = ranked.iter().take(COMPARED).enumerate();
+    let mut statements: Vec<Statement<'_>> = compared
+        .filter(|(_, (entry, _))| held[*entry as usize] != 0)
+        .map(|(rank, (entry, score))| Statement::of(index, question, (rank, *score), (*entry, held[*entry as usize])))
+        .collect();
+    statements.sort_by(|a, b| a.moment().cmp(&b.moment()).then(b.rank.cmp(&a.rank)));
+    let mut lifts = Vec::new();
+    for later in 1..statements.len() {
+        let (earlier, rest) = statements.split_at_mut(later);
+        let later = &mut rest[0];
+        let overtaken = earlier.iter().filter(|earlier| earlier.score >= later.score && later.overtakes(earlier, question));
+        let most = overtaken.map(|earlier| earlier.score).fold(f32::NEG_INFINITY, f32::max);
+        if most > f32::NEG_INFINITY {
+            let lift = most + STEP - later.score;
+            later.score += lift;
+            lifts.push((later.rank, lift));
+        }
+    }
+    lifts
+}
+
+impl<'a> Statement<'a> {
+    fn of(index: &'a Index, question: &Question, (rank, score): (usize, f32), (entry, held): (u32, u32)) -> Self {
+        let entry = &index.entries[entry as usize];
+        let said = |sentence: &[u32]| {
+            let holds = |terms: &[u32], number: usize| question.concepts[number].forms.iter().any(|form| terms.contains(&form.term));
+            (0..question.concepts.len()).filter(|number| holds(sentence, *number)).fold(0u32, |said, number| said | 1 << number)
+        };
+        let sentences = entry.terms.split(|term| *term == BREAK).map(|sentence| (sentence, said(sentence)));
+        let (sentence, said) = sentences
+            .fold((&[] as &[u32], 0), |best, next| if weight(question, next.1) > weight(question, best.1) { next } else { best });
+        let is_change = sentence.iter().any(|term| words::is_change(&index.lexicon.words[*term as usize]));
+        Self { rank, score, entry, sentence, said, held, is_change }
+    }
+
+    fn moment(&self) -> (Option<i64>, u32) {
+        (self.entry.time, self.entry.turn.as_ref().map_or(0, |turn| turn.position))
+    }
+
+    fn voice(&self) -> Option<Voice> {
+        self.entry.turn.as_ref().map(|turn| turn.voice)
+    }
+
+    fn overtakes(&self, earlier: &Self, question: &Question) -> bool {
+        if earlier.moment() >= self.moment() {
+            return false;
+        }
+        let says_again = self.said & earlier.said == earlier.said && same_frame(self.sentence, earlier.sentence);
+        let common = weight(question, self.held & earlier.held);
+        let is_update = question.is_about_now
+            && self.is_change
+            && self.voice() == earlier.voice()
+            && common >= SUBJECT * weight(question, earlier.held);
+        says_again || is_update
+    }
+}
+
+fn weight(question: &Question, held: u32) -> f32 {
+    let concepts = question.concepts.iter().enumerate().filter(|(number, _)| held & (1 << number) != 0);
+    concepts.map(|(_, concept)| concept.weight).sum()
+}
+
+/// Whether two sentences begin and end alike, for at least half of the shorter one.
+fn same_frame(a: &[u32], b: &[u32]) -> bool {
+    let shorter = a.len().min(b.len());
+    let begin = a.iter().zip(b).take_while(|(x, y)| x == y).count();
+    let end = a.iter().rev().zip(b.iter().rev()).take(shorter - begin).take_while(|(x, y)| x == y).count();
+    shorter > 0 && (begin + end) as f32 >= FRAME * shorter as f32
+}

@@ -1,0 +1,188 @@
+//! What a question asks: its words with the forms they may take in a document, the days and people it names, and what
+//! kind of answer it wants.
+
+use super::dates::{self, Days};
+use super::index::Index;
+use super::rank::Weights;
+use super::text::{self, Piece};
+use super::{Query, spelling, words};
+use std::collections::HashSet;
+
+/// A question of more words than this is a text; its rarest words say what it is about.
+const MOST_CONCEPTS: usize = 32;
+
+/// A question, understood.
+#[derive(Debug, Default)]
+pub(super) struct Question {
+    pub(super) concepts: Vec<Concept>,
+    pub(super) days: Vec<Days>,
+    /// The one speaker it names, if it names one.
+    pub(super) speaker: Option<String>,
+    /// It wants a time.
+    pub(super) wants_time: bool,
+    /// It wants a number.
+    pub(super) wants_number: bool,
+    /// It asks how things stand, not how they were.
+    pub(super) is_about_now: bool,
+}
+
+/// A word of the question.
+#[derive(Debug)]
+pub(super) struct Concept {
+    pub(super) word: String,
+    pub(super) forms: Vec<Form>,
+    /// How rare it is.
+    pub(super) weight: f32,
+    /// It is the name of somebody who speaks: in conversations that is not what is talked about, but who talks.
+    pub(super) is_speaker: bool,
+}
+
+/// A word of the index that may stand for a word of the question.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Form {
+    pub(super) term: u32,
+    pub(super) weight: f32,
+}
+
+/// A word that named a day counts less as a word.
+const DATE_WORD: f32 = 0.3;
+
+impl Question {
+    pub(super) fn of(query: &Query<'_>, index: &Index) -> Self {
+        let asked = Asked::read(query.text);
+        let all: Vec<String> = asked.iter().map(|asked| asked.word.clone()).collect();
+        let dates = dates::dates(&all, query.now.date());
+        let (speaker, names) = speakers(&all, index);
+        let mut concepts: Vec<Concept> = Vec::new();
+        let mut seen = HashSet::new();
+        for (at, asked) in asked.iter().enumerate() {
+            for word in asked.normals(index).into_iter().filter(|word| seen.insert(word.clone())) {
+                let mut concept = Concept::of(word, index, &query.weights);
+                concept.is_speaker = names[at];
+                concept.weight *= if dates.used[at] { DATE_WORD } else { 1.0 };
+                concepts.push(concept);
+            }
+        }
+        keep_rarest(&mut concepts);
+        let text = all.join(" ");
+        Self {
+            concepts,
+            days: dates.days,
+            speaker,
+            wants_time: says(&text, &["when", "how long", "what date", "what day", "what month", "what year", "what time",
+                "which date", "which day", "which month", "which year"]),
+            wants_number: says(&text, &["how many", "how much", "how old", "how long", "how often"]),
+            is_about_now: !says(&text, &["did", "was", "were", "had", "originally", "initially", "first", "previously",
+                "before", "used to", "at the start", "earlier"]),
+        }
+    }
+}
+
+fn says(text: &str, phrases: &[&str]) -> bool {
+    let text = format!(" {text} ");
+    phrases.iter().any(|phrase| text.contains(&format!(" {phrase} ")))
+}
+
+fn keep_rarest(concepts: &mut Vec<Concept>) {
+    if concepts.len() > MOST_CONCEPTS {
+        let mut weights: Vec<f32> = concepts.iter().map(|concept| concept.weight).collect();
+        weights.sort_by(|a, b| b.total_cmp(a));
+        let least = weights[MOST_CONCEPTS - 1];
+        concepts.retain(|concept| concept.weight >= least);
+        concepts.truncate(MOST_CONCEPTS);
+    }
+}
+
+/// A word as it was asked, with its parts if it is an identifier.
+struct Asked {
+    word: String,
+    parts: Vec<String>,
+}
+
+impl Asked {
+    fn read(text: &str) -> Vec<Self> {
+        let mut all = Vec::new();
+        let mut parts = Vec::new();
+        text::pieces(text, &mut |piece| match piece {
+            Piece::Part(part) => parts.push(part.to_owned()),
+            Piece::Word(word) => all.push(Self { word: word.to_owned(), parts: std::mem::take(&mut parts) }),
+            Piece::Break => {}
+        });
+        all
+    }
+
+    /// The word in normal form; its parts instead, when only they are known.
+    fn normals(&self, index: &Index) -> Vec<String> {
+        let normal = words::normal(&self.word);
+        let is_known = normal.as_ref().is_some_and(|word| holders(index, word) > 0);
+        if is_known || self.parts.is_empty() {
+            return normal.into_iter().collect();
+        }
+        self.parts.iter().filter_map(|part| words::normal(part)).collect()
+    }
+}
+
+fn holders(index: &Index, word: &str) -> usize {
+    index.lexicon.find(word).map_or(0, |term| index.counts.postings(term).len())
+}
+
+impl Concept {
+    fn of(word: String, index: &Index, weights: &Weights) -> Self {
+        let exact = index.lexicon.find(&word).filter(|term| !index.counts.postings(*term).is_empty());
+        let mut forms: Vec<Form> = exact.map(|term| Form { term, weight: 1.0 }).into_iter().collect();
+        let mut add = |term: u32, weight: f32| {
+            let is_new = forms.iter().all(|form| form.term != term) && !index.counts.postings(term).is_empty();
+            if is_new && weight > 0.0 {
+                forms.push(Form { term, weight });
+            }
+        };
+        for term in index.lexicon.find(&word).and_then(|term| index.counts.shorts.get(&term)).into_iter().flatten() {
+            add(*term, weights.forms.short);
+        }
+        for term in words::same(&word).iter().filter_map(|same| index.lexicon.find(same)) {
+            add(term, weights.forms.same);
+        }
+        if forms.is_empty() && weights.forms.spelling > 0.0 {
+            let near = spelling::guesses(index, &word).into_iter().chain(holding_letter(index, &word));
+            forms.extend(near.map(|(term, sure)| Form { term, weight: sure * weights.forms.spelling }));
+        }
+        let weight = rarity(index, exact, &forms);
+        Self { word, forms, weight, is_speaker: false }
+    }
+}
+
+/// How much a word tells: that of Robertson and Spärck Jones, never negative.
+fn rarity(index: &Index, exact: Option<u32>, forms: &[Form]) -> f32 {
+    let holders = |term: u32| index.counts.postings(term).len();
+    let count = exact.map_or_else(|| forms.iter().map(|form| holders(form.term)).max().unwrap_or(0), holders) as f32;
+    let all = index.entries.len() as f32;
+    (1.0 + (all - count + 0.5) / (count + 0.5)).ln()
+}
+
+/// A single letter of a script without spaces stands in the pairs that hold it.
+fn holding_letter(index: &Index, word: &str) -> Vec<(u32, f32)> {
+    let mut letters = word.chars();
+    let (Some(letter), None) = (letters.next().filter(|c| !c.is_ascii()), letters.next()) else { return Vec::new() };
+    let held = index.lexicon.words.iter().enumerate().filter(|(_, other)| other.chars().count() == 2 && other.contains(letter));
+    held.map(|(term, _)| (term as u32, 1.0)).filter(|(term, _)| !index.counts.postings(*term).is_empty()).collect()
+}
+
+/// The one speaker whose name, or first name, occurs, and which words are names of speakers.
+fn speakers(asked: &[String], index: &Index) -> (Option<String>, Vec<bool>) {
+    let mut names = vec![false; asked.len()];
+    let mut named = Vec::new();
+    for speaker in &index.counts.speakers {
+        let parts = text::words(speaker);
+        let is_first = |word: &String| parts.first() == Some(word);
+        if let Some(at) = asked.iter().position(is_first) {
+            let length = asked[at..].iter().zip(&parts).take_while(|(a, b)| a == b).count();
+            names[at..at + length].fill(true);
+            for (other, name) in names.iter_mut().enumerate() {
+                *name |= is_first(&asked[other]);
+            }
+            named.push(speaker.clone());
+        }
+    }
+    let only = if named.len() == 1 { named.pop() } else { None };
+    (only, names)
+}

@@ -1,0 +1,397 @@
+//! The order of documents for a question: signals, their sum, and what each hit says for itself.
+
+use super::evidence::Evidence;
+use super::index::{BREAK, Entry, Index, NONE};
+use super::newer;
+use super::question::Question;
+use super::{Query, Voice};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use std::collections::HashMap;
+
+/// How much each signal counts. They were set by hand and rounded; each can be switched off with 0.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Weights {
+    /// The question's words in the document itself, by rarity, field and length.
+    pub words: f32,
+    /// Words that stand together in the question stand together in the document.
+    pub phrase: f32,
+    /// How much of the question is covered at all.
+    pub cover: f32,
+    /// It holds the kind of answer that is wanted: a time, a number.
+    pub answer: f32,
+    /// It is from the days the question names.
+    pub date: f32,
+    /// It is recent.
+    pub recent: f32,
+    /// Corrections and facts about the person come before references.
+    pub kind: f32,
+    /// A later statement about the same thing comes before an earlier one.
+    pub newer: f32,
+    /// Its meaning is near, if there are vectors.
+    pub meaning: f32,
+    /// Signals of conversations.
+    pub talk: Talk,
+    /// Forms a word may take.
+    pub forms: Forms,
+}
+
+/// How much the signals of a conversation count.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Talk {
+    /// The turns around it speak of the same.
+    pub near: f32,
+    /// Its session speaks of the same.
+    pub session: f32,
+    /// The person the question names says it.
+    pub speaker: f32,
+    /// It replies to a turn that asked the same.
+    pub reply: f32,
+    /// It asks instead of telling (held against it).
+    pub asks: f32,
+    /// It was written by an assistant and not by the user (held against it).
+    pub assistant: f32,
+}
+
+/// How much another form of a word counts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Forms {
+    /// A word of nearly the same meaning.
+    pub same: f32,
+    /// A short form that some document explains.
+    pub short: f32,
+    /// A word that differs by a slip.
+    pub spelling: f32,
+}
+
+impl Default for Weights {
+    fn default() -> Self {
+        Self {
+            words: 1.0,
+            phrase: 0.5,
+            cover: 0.2,
+            answer: 0.5,
+            date: 1.0,
+            recent: 0.05,
+            kind: 0.05,
+            newer: 1.0,
+            meaning: 0.5,
+            talk: Talk { near: 0.8, session: 0.8, speaker: 0.3, reply: 0.6, asks: 0.5, assistant: 0.7 },
+            forms: Forms { same: 0.2, short: 0.5, spelling: 0.6 },
+        }
+    }
+}
+
+/// A document that was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hit {
+    /// The document, or the session.
+    pub id: String,
+    /// The sum of its signals.
+    pub score: f32,
+    /// Why it stands where it stands, strongest first.
+    pub signals: Vec<Signal>,
+}
+
+/// One reason for a place in the order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Signal {
+    /// The field of [`Weights`], [`Talk`] or [`Forms`] it belongs to.
+    pub name: &'static str,
+    /// What it adds to the score.
+    pub value: f32,
+    /// The words, names or documents it comes from, where there are some.
+    pub terms: Vec<String>,
+}
+
+/// A session of more words than this speaks of many things, and being from it says less.
+const SESSION_WORDS: f32 = 999.0;
+/// After so many days a document is half as recent.
+const HALF_LIFE_DAYS: f32 = 90.0;
+/// How many of the best are looked at word by word.
+const CLOSE_LOOK: usize = 400;
+/// Words further apart are not together.
+const TOGETHER: usize = 4;
+/// Turns that speak for a session.
+const SPEAKING_TURNS: usize = 3;
+
+/// One signal over all documents found, before its weight.
+struct Column {
+    name: &'static str,
+    weight: f32,
+    values: Vec<f32>,
+}
+
+impl Column {
+    /// Scaled so that the best is 1.
+    fn scaled(name: &'static str, weight: f32, mut values: Vec<f32>) -> Self {
+        let most = values.iter().copied().fold(0.0, f32::max);
+        if most > 0.0 {
+            values.iter_mut().for_each(|value| *value /= most);
+        }
+        Self { name, weight, values }
+    }
+}
+
+/// A question on its way through an index.
+struct Ranking<'a> {
+    index: &'a Index,
+    query: &'a Query<'a>,
+    question: Question,
+    evidence: Evidence,
+    found: Vec<u32>,
+    columns: Vec<Column>,
+}
+
+impl Index {
+    /// The documents that answer a question, best first, with their reasons.
+    pub fn recall(&self, query: &Query<'_>) -> Vec<Hit> {
+        let mut ranking = Ranking::new(self, query);
+        let ranked = ranking.run();
+        ranked.into_iter().take(query.limit).map(|(place, score)| ranking.hit(place, score)).collect()
+    }
+
+    /// The sessions that answer a question, best first: each as good as the mean of its best turns.
+    pub fn sessions(&self, query: &Query<'_>) -> Vec<Hit> {
+        let mut ranking = Ranking::new(self, query);
+        let ranked = ranking.run();
+        let mut best: HashMap<u32, Vec<(usize, f32)>> = HashMap::new();
+        for (place, score) in ranked {
+            let session = self.counts.session_of[ranking.found[place] as usize];
+            let turns = best.entry(session).or_default();
+            if session != NONE && turns.len() < SPEAKING_TURNS {
+                turns.push((place, score));
+            }
+        }
+        let mean = |turns: &[(usize, f32)]| turns.iter().map(|(_, score)| score).sum::<f32>() / SPEAKING_TURNS as f32;
+        let mut sessions: Vec<(f32, usize)> =
+            best.values().filter_map(|turns| turns.first().map(|(place, _)| (mean(turns), *place))).collect();
+        sessions.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let hit = |(score, place): (f32, usize)| {
+            let turn = self.entries[ranking.found[place] as usize].turn.as_ref()?;
+            Some(Hit { id: turn.session.clone(), score, ..ranking.hit(place, score) })
+        };
+        sessions.into_iter().take(query.limit).filter_map(hit).collect()
+    }
+}
+
+impl<'a> Ranking<'a> {
+    fn new(index: &'a Index, query: &'a Query<'a>) -> Self {
+        let question = Question::of(query, index);
+        let evidence = Evidence::of(index, &question);
+        Self { index, query, question, evidence, found: Vec::new(), columns: Vec::new() }
+    }
+
+    fn entry(&self, place: usize) -> &'a Entry {
+        &self.index.entries[self.found[place] as usize]
+    }
+
+    fn column(&mut self, name: &'static str, weight: f32, value: impl Fn(&Self, usize) -> f32) {
+        if weight != 0.0 {
+            let values: Vec<f32> = (0..self.found.len()).map(|place| value(self, place)).collect();
+            self.columns.push(Column::scaled(name, weight, values));
+        }
+    }
+
+    /// Signals for everything found, and the order they make: places in `found` with their scores.
+    fn run(&mut self) -> Vec<(usize, f32)> {
+        let dates = self.dates();
+        let is_found = |at: usize| {
+            self.evidence.own[at] > 0.0 || self.evidence.near[at] > 0.0 || dates.get(at).is_some_and(|fit| *fit > 0.0) || self.nearness(at) > 0.0
+        };
+        let is_wanted = |at: usize| self.query.kinds.is_empty() || self.query.kinds.contains(&self.index.entries[at].kind.as_str());
+        self.found = (0..self.index.entries.len()).filter(|at| is_wanted(*at) && is_found(*at)).map(|at| at as u32).collect();
+        let weights = self.query.weights;
+        self.column("words", weights.words, |this, place| this.evidence.own[this.found[place] as usize]);
+        self.column("cover", weights.cover, |this, place| this.cover(place));
+        self.column("answer", weights.answer, |this, place| this.answer(place));
+        if !dates.is_empty() {
+            self.column("date", weights.date, |this, place| dates[this.found[place] as usize]);
+        }
+        if self.query.meaning.is_some() {
+            self.column("meaning", weights.meaning, |this, place| this.nearness(this.found[place] as usize));
+        }
+        self.column("recent", weights.recent, |this, place| this.recent(place));
+        self.column("kind", weights.kind, |this, place| kind(&this.entry(place).kind));
+        if self.index.counts.sessions.each.is_empty() {
+            return self.finish();
+        }
+        let talk = weights.talk;
+        self.column("near", talk.near, |this, place| this.evidence.near[this.found[place] as usize]);
+        self.column("session", talk.session, |this, place| this.session(place));
+        self.column("speaker", talk.speaker, |this, place| this.speaks(place));
+        self.column("reply", talk.reply, |this, place| this.reply(place));
+        self.column("asks", -talk.asks, |this, place| this.asks(place));
+        self.column("assistant", -talk.assistant, |this, place| this.assistant(place));
+        self.finish()
+    }
+
+    /// The close look at the best, and the final order.
+    fn finish(&mut self) -> Vec<(usize, f32)> {
+        let mut order = self.order();
+        let close: Vec<usize> = order.iter().take(CLOSE_LOOK).map(|(place, _)| *place).collect();
+        let mut together = vec![0.0; self.found.len()];
+        for place in close {
+            together[place] = self.together(place);
+        }
+        self.columns.push(Column::scaled("phrase", self.query.weights.phrase, together));
+        order = self.order();
+        if self.query.weights.newer > 0.0 {
+            let ranked: Vec<(u32, f32)> = order.iter().map(|(place, score)| (self.found[*place], *score)).collect();
+            let lifts = newer::lifts(self.index, &self.question, &ranked, &self.evidence.held);
+            let mut lifted = vec![0.0; self.found.len()];
+            for (rank, lift) in lifts {
+                lifted[order[rank].0] = lift;
+            }
+            self.columns.push(Column { name: "newer", weight: self.query.weights.newer, values: lifted });
+            order = self.order();
+        }
+        order
+    }
+
+    /// Places by score; of equals the newer first, then by id.
+    fn order(&self) -> Vec<(usize, f32)> {
+        let score = |place: usize| self.columns.iter().map(|column| column.weight * column.values[place]).sum::<f32>();
+        let mut order: Vec<(usize, f32)> = (0..self.found.len()).map(|place| (place, score(place))).collect();
+        order.sort_by(|a, b| {
+            let (x, y) = (self.entry(a.0), self.entry(b.0));
+            b.1.total_cmp(&a.1).then_with(|| (y.time, &x.turn, &x.id).cmp(&(x.time, &y.turn, &y.id)))
+        });
+        order
+    }
+
+    /// For each entry how well its day fits, when the question names days.
+    fn dates(&self) -> Vec<f32> {
+        if self.question.days.is_empty() {
+            return Vec::new();
+        }
+        let zone: &TimeZone = self.query.now.time_zone();
+        let fit = |entry: &Entry| {
+            let time = entry.time.and_then(|seconds| Timestamp::from_second(seconds).ok())?;
+            let date = zone.to_datetime(time).date();
+            Some(self.question.days.iter().map(|days| days.fit(date)).fold(0.0, f32::max))
+        };
+        self.index.entries.iter().map(|entry| fit(entry).unwrap_or(0.0)).collect()
+    }
+
+    fn nearness(&self, at: usize) -> f32 {
+        let near = self.query.meaning.and_then(|(vectors, question)| vectors.nearness(&self.index.entries[at].id, question));
+        near.unwrap_or(0.0).max(0.0)
+    }
+
+    fn cover(&self, place: usize) -> f32 {
+        let around = self.evidence.around[self.found[place] as usize];
+        let held = self.question.concepts.iter().enumerate().filter(|(number, _)| around & (1 << number) != 0);
+        held.map(|(_, concept)| concept.weight).sum()
+    }
+
+    fn answer(&self, place: usize) -> f32 {
+        let entry = self.entry(place);
+        match (self.question.wants_time, self.question.wants_number) {
+            (true, _) if entry.has_time => 1.0,
+            (false, true) if entry.has_number => 0.3,
+            _ => 0.0,
+        }
+    }
+
+    fn recent(&self, place: usize) -> f32 {
+        let Some(time) = self.entry(place).time else { return 0.0 };
+        let days = (self.query.now.timestamp().as_second() - time).max(0) as f32 / 86_400.0;
+        (-days / HALF_LIFE_DAYS).exp2()
+    }
+
+    fn session(&self, place: usize) -> f32 {
+        let session = self.index.counts.session_of[self.found[place] as usize];
+        let Some(length) = self.index.counts.sessions.each.get(session as usize) else { return 0.0 };
+        self.evidence.session[session as usize] * SESSION_WORDS / (SESSION_WORDS + length)
+    }
+
+    fn speaks(&self, place: usize) -> f32 {
+        let speaker = self.entry(place).turn.as_ref().map(|turn| &turn.speaker);
+        if speaker.is_some() && speaker == self.question.speaker.as_ref() { 1.0 } else { 0.0 }
+    }
+
+    /// Among people: how well the turn right before fits, if somebody else asked it.
+    fn reply(&self, place: usize) -> f32 {
+        let at = self.found[place] as usize;
+        let (Some(turn), Some(before)) = (&self.index.entries[at].turn, at.checked_sub(1)) else { return 0.0 };
+        let asked = &self.index.entries[before];
+        let is_reply = asked.asks > 0
+            && turn.voice == Voice::Peer
+            && asked.turn.as_ref().is_some_and(|other| other.session == turn.session && other.speaker != turn.speaker);
+        if is_reply { self.evidence.own[before] } else { 0.0 }
+    }
+
+    fn asks(&self, place: usize) -> f32 {
+        let entry = self.entry(place);
+        let is_peer = entry.turn.as_ref().is_some_and(|turn| turn.voice == Voice::Peer);
+        if is_peer { f32::from(entry.asks) / 100.0 } else { 0.0 }
+    }
+
+    fn assistant(&self, place: usize) -> f32 {
+        let voice = self.entry(place).turn.as_ref().map(|turn| turn.voice);
+        if voice == Some(Voice::Assistant) { 1.0 } else { 0.0 }
+    }
+
+    /// Words that follow each other in the question, by how near they stand here.
+    fn together(&self, place: usize) -> f32 {
+        if self.evidence.held[self.found[place] as usize].count_ones() < 2 {
+            return 0.0;
+        }
+        let entry = self.entry(place);
+        let asked: Vec<_> = self.question.concepts.iter().filter(|concept| !concept.is_speaker).collect();
+        let mut last: Vec<Option<usize>> = vec![None; asked.len()];
+        let mut nearest = vec![usize::MAX; asked.len()];
+        for (at, term) in entry.terms.iter().enumerate().filter(|(_, term)| **term != BREAK) {
+            let is_form = |place: usize| asked[place].forms.iter().any(|form| form.term == *term && form.weight >= 0.5);
+            let Some(word) = (0..asked.len()).find(|place| is_form(*place)) else { continue };
+            last[word] = Some(at);
+            if let Some(before) = word.checked_sub(1).and_then(|before| last[before]) {
+                nearest[word] = nearest[word].min(at - before);
+            }
+            if let Some(after) = last.get(word + 1).copied().flatten() {
+                nearest[word + 1] = nearest[word + 1].min(at - after + 1);
+            }
+        }
+        let pairs = asked.windows(2).zip(&nearest[1..]).filter(|(_, nearest)| **nearest <= TOGETHER);
+        pairs.map(|(pair, nearest)| pair[0].weight.min(pair[1].weight) / *nearest as f32).sum()
+    }
+
+    fn hit(&self, place: usize, score: f32) -> Hit {
+        let signals = self.columns.iter().map(|column| Signal {
+            name: column.name,
+            value: column.weight * column.values[place],
+            terms: if column.name == "words" { self.held(place) } else { Vec::new() },
+        });
+        let mut signals: Vec<Signal> = signals.filter(|signal| signal.value != 0.0).collect();
+        signals.sort_by(|a, b| b.value.abs().total_cmp(&a.value.abs()));
+        Hit { id: self.entry(place).id.clone(), score, signals }
+    }
+
+    /// The question's words that a document holds; where it holds another form, that too.
+    fn held(&self, place: usize) -> Vec<String> {
+        let at = self.found[place];
+        let mut held = Vec::new();
+        for (number, concept) in self.question.concepts.iter().enumerate() {
+            if self.evidence.held[at as usize] & (1 << number) != 0 {
+                let holds = |term: u32| self.index.counts.postings(term).binary_search_by_key(&at, |posting| posting.entry).is_ok();
+                let form = concept.forms.iter().find(|form| holds(form.term)).map(|form| &*self.index.lexicon.words[form.term as usize]);
+                held.push(match form {
+                    Some(form) if form != concept.word => format!("{}~{form}", concept.word),
+                    _ => concept.word.clone(),
+                });
+            }
+        }
+        held
+    }
+}
+
+/// What a person said of themselves and of our work weighs more than what can be looked up again.
+fn kind(kind: &str) -> f32 {
+    match kind {
+        "feedback" => 1.0,
+        "user" => 0.75,
+        "project" => 0.5,
+        _ => 0.0,
+    }
+}
