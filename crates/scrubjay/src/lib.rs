@@ -32,6 +32,7 @@ pub mod tools;
 pub mod permission;
 // the layers
 pub mod context;
+pub mod memory;
 // the doing
 pub mod turn;
 pub mod agents;
