@@ -176,6 +176,16 @@ limits! {
     anchors_checked = 100 "strings" in "compaction", 0..=100_000, "the most important ones that a summary is checked for";
     compaction_worth_percent = 80 "percent" in "compaction", 1..=99, "a summary larger than this share of what it replaces is not worth the break";
 
+    index_lines = 200 "lines" in "memory", 1..=100_000, "of the index that a session begins with; more of it costs every request";
+    index_bytes = 25_000 "bytes" in "memory", 100..=10_000_000, "of those lines, whatever their number";
+    index_line_chars = 150 "characters" in "memory", 40..=10_000, "a line of the index says what a memory is about, not what it says";
+    index_file_bytes = 67_108_864 "bytes" in "memory", 1_024..=1_073_741_824, "a larger index is not read, and then nothing is written either";
+    memory_file_bytes = 1_048_576 "bytes" in "memory", 1_024..=67_108_864, "a larger file is listed and not loaded: it is no memory";
+    memory_lock_ms = 30_000 "milliseconds" in "memory", 1..=600_000, "a change waits this long for another one to be finished";
+    journal_found_bytes = 8_388_608 "bytes" in "memory", 0..=1_073_741_824, "of files changed from outside whose text is kept at one look, so that it can be brought back";
+    trash_days = 30 "days" in "memory", 0..=36_500, "a removed memory lies in the trash this long";
+    headers_file_bytes = 268_435_456 "bytes" in "memory", 1_024..=1_073_741_824, "a larger table of what was seen last is made anew";
+
     front_matter_bytes = 8_192 "bytes" in "files", 256..=1_048_576, "a header longer than this is not a header";
     slug_chars = 200 "characters" in "files", 16..=200, "readable part of a project's folder name";
 

@@ -56,6 +56,11 @@ pub fn stored_result(size: &str, path: &str, how: &str, preview: &str) -> String
     fill(include_str!("../prompts/stored-result.md"), &values)
 }
 
+/// Says that the index of the memory was cut, why, and how to make room.
+pub fn index_cut(why: &str, file: &str) -> String {
+    fill(include_str!("../prompts/memory/index-cut.md"), &[("why", why), ("file", file)])
+}
+
 /// Asks for a summary. `focus` is what the person wants it to attend to; `part` is how the stretch begins when it is not
 /// the whole conversation.
 pub fn summarise(focus: &str, part: &str) -> String {

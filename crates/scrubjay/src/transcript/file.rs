@@ -161,10 +161,23 @@ pub fn read(path: &Path, limits: &Limits) -> io::Result<Reading> {
 
 /// The same for a file of anything else.
 pub fn read_as<T>(path: &Path, limits: &Limits, parse: impl Fn(&str) -> Option<T>) -> io::Result<Reading<T>> {
-    let bytes = std::fs::read(path)?;
+    read_from(path, 0, limits, parse)
+}
+
+/// The same from an offset on, where a line begins.
+pub fn read_from<T>(
+    path: &Path,
+    start: u64,
+    limits: &Limits,
+    parse: impl Fn(&str) -> Option<T>,
+) -> io::Result<Reading<T>> {
+    let mut file = File::open(path)?;
+    file.seek(SeekFrom::Start(start))?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
     let mut reading = Reading { records: Vec::new(), damage: Vec::new(), torn_tail_only: false };
     let decode = |line: &[u8]| parse(&decode(line, path, limits)?).ok_or("not an entry");
-    let mut offset = 0;
+    let mut offset = start;
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
         let body = line.strip_suffix(b"\n").unwrap_or(line);
         if !body.is_empty() {
@@ -173,7 +186,7 @@ pub fn read_as<T>(path: &Path, limits: &Limits, parse: impl Fn(&str) -> Option<T
         offset += line.len() as u64;
     }
     reading.torn_tail_only = match reading.damage.as_slice() {
-        [only] => only.offset + only.bytes == bytes.len() as u64 && bytes.last() != Some(&b'\n'),
+        [only] => only.offset + only.bytes == start + bytes.len() as u64 && bytes.last() != Some(&b'\n'),
         _ => false,
     };
     Ok(reading)

@@ -6,7 +6,7 @@ mod opening;
 mod view;
 
 pub use entry::{Author, Began, Call, Cause, Compaction, Entry, EntryId, Noted, Record, Spilled, Trigger};
-pub use file::{Damage, FORMAT, Log, Reading, read, read_as, take_pen};
+pub use file::{Damage, FORMAT, Log, Reading, read, read_as, read_from, take_pen};
 pub use opening::{Lifetimes, Opening, Options, Thinking, ToolSpec, Ttl};
 pub use view::{CLEARED, Spent, View};
 

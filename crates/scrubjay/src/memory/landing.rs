@@ -1,0 +1,186 @@
+//! The one way a file of the memory changes: written beside it, brought to the disk, exchanged in one move, and looked at
+//! once more, so that nobody's version is lost even if an editor saved it in between.
+
+use super::folder::Folder;
+use super::name;
+use crate::digest::Digest;
+use std::io;
+
+const MARK: &str = ".scrubjay-";
+const WRITTEN: &str = ".tmp";
+const SET: &str = ".set";
+/// Of a digest, in a file's name.
+const SHORT: usize = 16;
+const LONGEST_PATH: usize = 150;
+
+/// What is to happen to one file.
+#[derive(Debug)]
+pub(super) struct Landing {
+    /// Where it lies.
+    pub(super) folder: Folder,
+    /// Its path below the memory directory.
+    pub(super) path: String,
+    /// What it held when the decision was taken.
+    pub(super) before: Option<Digest>,
+    /// What it will hold.
+    pub(super) after: Option<Digest>,
+}
+
+/// How it went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Landed {
+    /// As planned.
+    Well,
+    /// Somebody else had changed the file in that very moment; this copy holds one of the two versions.
+    Beside(String),
+    /// Somebody else had changed the file that was to be removed, so it stays.
+    Stays,
+}
+
+impl Landing {
+    pub(super) fn file(&self) -> &str {
+        self.path.rsplit('/').next().unwrap_or_default()
+    }
+
+    fn mark(&self) -> String {
+        let short = |digest: &Option<Digest>| match digest {
+            Some(digest) => digest.as_str()[..SHORT].to_owned(),
+            None => "0".repeat(SHORT),
+        };
+        let path = if self.path.len() <= LONGEST_PATH { self.path.replace('/', "^") } else { "rescued.md".to_owned() };
+        format!("{MARK}{}-{}-{path}", short(&self.after), short(&self.before))
+    }
+
+    /// Write the new text beside the file and bring it to the disk.
+    pub(super) fn stage(&self, bytes: &[u8], modified: Option<i64>) -> io::Result<()> {
+        let name = self.mark() + WRITTEN;
+        // Only we write such names, and only under the lock: what stands there is left over.
+        self.folder.remove(&name)?;
+        self.folder.stage(&name, bytes, modified)
+    }
+
+    /// Forget what was staged.
+    pub(super) fn abandon(&self) -> io::Result<()> {
+        self.folder.remove(&(self.mark() + WRITTEN))
+    }
+
+    /// The moment itself.
+    pub(super) fn land(&self, displaced: Option<&Folder>, most: u64) -> io::Result<Landed> {
+        match (&self.before, &self.after) {
+            (_, None) => self.take_away(displaced, most),
+            (None, Some(after)) => self.put_new(after),
+            (Some(_), Some(after)) => {
+                self.folder.rename(&(self.mark() + WRITTEN), &(self.mark() + SET))?;
+                match self.folder.exchange(&(self.mark() + SET), self.file()) {
+                    Ok(()) => self.look_again(displaced, most),
+                    // Somebody removed it in that very moment; what they removed we do not bring back, but ours stays.
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                        self.folder.rename(&(self.mark() + SET), &(self.mark() + WRITTEN))?;
+                        self.put_new(after)
+                    }
+                    Err(error) => Err(error),
+                }
+            }
+        }
+    }
+
+    fn put_new(&self, after: &Digest) -> io::Result<Landed> {
+        let staged = self.mark() + WRITTEN;
+        if self.folder.place(&staged, self.file())? {
+            return Ok(Landed::Well);
+        }
+        self.beside(&staged, after)
+    }
+
+    /// Keep a version beside the file it is a version of.
+    fn beside(&self, name: &str, digest: &Digest) -> io::Result<Landed> {
+        let copy = name::conflict_name(self.file(), digest.as_str());
+        if !self.folder.place(name, &copy)? {
+            // The name comes from the text, so the same text is there already.
+            self.folder.remove(name)?;
+        }
+        let under = &self.path[..self.path.len() - self.file().len()];
+        Ok(Landed::Beside(format!("{under}{copy}")))
+    }
+
+    /// What was replaced must be what we decided upon; otherwise it is somebody's version and is kept.
+    fn look_again(&self, displaced: Option<&Folder>, most: u64) -> io::Result<Landed> {
+        let set = self.mark() + SET;
+        let old = self.folder.read(&set, most)?.map(|loaded| loaded.digest());
+        match old {
+            Some(digest) if Some(&digest) != self.before.as_ref() => self.beside(&set, &digest),
+            _ => dispose(&self.folder, &set, displaced).map(|()| Landed::Well),
+        }
+    }
+
+    fn take_away(&self, displaced: Option<&Folder>, most: u64) -> io::Result<Landed> {
+        let set = self.mark() + SET;
+        match self.folder.rename(self.file(), &set) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Landed::Well),
+            moved => moved?,
+        }
+        let old = self.folder.read(&set, most)?.map(|loaded| loaded.digest());
+        if old == self.before {
+            return dispose(&self.folder, &set, displaced).map(|()| Landed::Well);
+        }
+        match self.folder.place(&set, self.file())? {
+            true => Ok(Landed::Stays),
+            false => old.map_or(Ok(Landed::Stays), |digest| self.beside(&set, &digest)),
+        }
+    }
+}
+
+/// An editor may still hold a replaced file open and write to it, so it is kept until the next look.
+fn dispose(folder: &Folder, name: &str, displaced: Option<&Folder>) -> io::Result<()> {
+    match displaced.map(|other| folder.move_to(name, other, name)) {
+        Some(Ok(())) => Ok(()),
+        // Another disk, or no place to keep it.
+        _ => folder.remove(name),
+    }
+}
+
+/// Whether a name is one of ours.
+pub(super) fn is_mark(name: &[u8]) -> bool {
+    name.starts_with(MARK.as_bytes())
+}
+
+/// Clear away what an earlier change left in a folder, unless somebody wrote to it since: then it is kept as a version of
+/// its memory, and the path of that is returned.
+pub(super) fn clear(at: &Folder, left: &str, memory: &Folder, most: u64) -> io::Result<Option<String>> {
+    let Some((after, before, path)) = parts(left) else {
+        return at.remove(left).map(|()| None);
+    };
+    let Some(loaded) = at.read(left, most)? else { return Ok(None) };
+    let digest = loaded.digest();
+    let ours = [after, before].iter().any(|known| digest.as_str().starts_with(known));
+    if ours || std::str::from_utf8(&loaded.bytes).is_err() {
+        return at.remove(left).map(|()| None);
+    }
+    if loaded.bytes.is_empty() {
+        // An editor has emptied it and is about to write.
+        return Ok(None);
+    }
+    let (folders, file) = path.rsplit_once('/').unwrap_or(("", &path));
+    let mut folder = memory.step(".")?;
+    for step in folders.split('/').filter(|step| !step.is_empty()) {
+        folder = folder.step_or_make(step)?;
+    }
+    let copy = name::conflict_name(file, digest.as_str());
+    folder.stage(&format!("{MARK}rescued{WRITTEN}"), &loaded.bytes, Some(loaded.stamp.modified))?;
+    if !folder.place(&format!("{MARK}rescued{WRITTEN}"), &copy)? {
+        folder.remove(&format!("{MARK}rescued{WRITTEN}"))?;
+    }
+    folder.sync()?;
+    at.remove(left)?;
+    Ok(Some(if folders.is_empty() { copy } else { format!("{folders}/{copy}") }))
+}
+
+/// Both digests and the path, of a name that may hold somebody's version.
+fn parts(left: &str) -> Option<(&str, &str, String)> {
+    let rest = left.strip_prefix(MARK)?.strip_suffix(SET)?;
+    let (after, rest) = rest.split_once('-')?;
+    let (before, path) = rest.split_once('-')?;
+    let path = path.replace('^', "/");
+    let is_index = path.rsplit('/').next() == Some(name::INDEX);
+    (is_index || name::parts(&path).is_ok()).then_some((after, before, path))
+}

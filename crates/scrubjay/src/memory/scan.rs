@@ -1,0 +1,227 @@
+//! What lies in a memory directory: one look at every file, and a read of those that changed since the last look.
+
+use super::folder::{Folder, LINK, NOT_A_FILE, Stamp};
+use super::landing;
+use super::name;
+use super::topic::{Header, Kind};
+use crate::digest::Digest;
+use crate::limits::Limits;
+use jiff::Timestamp;
+use rustix::fs::FileType;
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+
+/// Folders deeper than this are not looked into.
+const DEEPEST: usize = 8;
+
+/// A memory as the scan sees it: everything but its body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Where it lies below the directory, with `/` between folders.
+    pub path: String,
+    /// Of which kind it is.
+    pub kind: Kind,
+    /// What it is called; its file's name if the header does not say.
+    pub name: String,
+    /// What it is about; empty if the header does not say.
+    pub description: String,
+    /// The hash of its bytes: what an edit of it is based on.
+    pub digest: Digest,
+    /// Which state of which file this was read from.
+    pub stamp: Stamp,
+    /// Whether the journal holds these bytes.
+    pub(super) kept: bool,
+}
+
+impl Entry {
+    /// What a file's text makes of it.
+    pub(super) fn of(path: String, text: &str, stamp: Stamp, limits: &Limits) -> Self {
+        let header = Header::read(text, limits);
+        let file = path.rsplit('/').next().unwrap_or_default();
+        let name = if header.name.is_empty() { file[..file.len() - ".md".len()].to_owned() } else { header.name };
+        let (kind, digest) = (Kind::of(&header.kind), Digest::of(text.as_bytes()));
+        Self { path, kind, name, description: header.description, digest, stamp, kept: false }
+    }
+
+    /// When it last changed.
+    pub fn modified(&self) -> Timestamp {
+        Timestamp::from_nanosecond(i128::from(self.stamp.modified)).unwrap_or(Timestamp::UNIX_EPOCH)
+    }
+
+    /// Whether it lies in the folder that is shared.
+    pub fn is_shared(&self) -> bool {
+        is_shared(&self.path)
+    }
+}
+
+pub(super) fn is_shared(path: &str) -> bool {
+    path.split_once('/').is_some_and(|(first, _)| first == name::TEAM)
+}
+
+/// A file that is there and is not loaded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Its path, made harmless.
+    pub path: String,
+    /// Why.
+    pub why: String,
+}
+
+/// Every memory of a directory, by path.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Scan {
+    /// The memories.
+    pub entries: Vec<Entry>,
+    /// What else looks like one.
+    pub left_out: Vec<LeftOut>,
+    /// How many files had to be read.
+    pub read: usize,
+    /// The texts of those, as far as they are worth keeping.
+    pub(super) texts: HashMap<String, String>,
+    /// Files of our own that a change left behind.
+    pub(super) left_over: Vec<String>,
+}
+
+impl Scan {
+    /// The memory at a path.
+    pub fn get(&self, path: &str) -> Option<&Entry> {
+        self.place(path).ok().map(|at| &self.entries[at])
+    }
+
+    fn place(&self, path: &str) -> Result<usize, usize> {
+        self.entries.binary_search_by(|entry| entry.path.as_str().cmp(path))
+    }
+
+    pub(super) fn insert(&mut self, entry: Entry) {
+        match self.place(&entry.path) {
+            Ok(at) => self.entries[at] = entry,
+            Err(at) => self.entries.insert(at, entry),
+        }
+    }
+
+    pub(super) fn remove(&mut self, path: &str) {
+        if let Ok(at) = self.place(path) {
+            self.entries.remove(at);
+        }
+    }
+}
+
+/// Whether the shared folder belongs to this memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Team {
+    /// Its memories are loaded and written.
+    On,
+    /// It is not looked at.
+    Off,
+}
+
+/// Look at everything. What is as it was is taken over from the last look.
+pub(super) fn scan(folder: &Folder, before: &Scan, team: Team, limits: &Limits) -> io::Result<Scan> {
+    let mut walk = Walk { before, team, limits, found: Scan::default(), room: limits.journal_found_bytes };
+    walk.folder(folder, "", 0)?;
+    walk.found.entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    Ok(walk.found)
+}
+
+struct Walk<'a> {
+    before: &'a Scan,
+    team: Team,
+    limits: &'a Limits,
+    found: Scan,
+    /// How many bytes of text may still be kept.
+    room: u64,
+}
+
+impl Walk<'_> {
+    fn folder(&mut self, folder: &Folder, under: &str, depth: usize) -> io::Result<()> {
+        for entry in folder.entries()? {
+            let entry = entry?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            let kind = match entry.file_type() {
+                FileType::Unknown => match folder.look(name)? {
+                    Some(stat) => FileType::from_raw_mode(stat.st_mode),
+                    None => continue,
+                },
+                kind => kind,
+            };
+            if landing::is_mark(name.as_bytes()) {
+                self.found.left_over.push(format!("{under}{}", name.to_string_lossy()));
+            } else if kind == FileType::Directory {
+                self.below(folder, under, name, depth);
+            } else if name::is_markdown(name) {
+                self.file(folder, under, name, kind);
+            }
+        }
+        Ok(())
+    }
+
+    fn below(&mut self, folder: &Folder, under: &str, name: &OsStr, depth: usize) {
+        let hidden = name.as_bytes().starts_with(b".");
+        let other = depth == 0 && (name == name::LOGS || (name == name::TEAM && self.team == Team::Off));
+        if hidden || other {
+            return;
+        }
+        let looked = match name::loadable(name) {
+            Err(why) => return self.leave_out(under, name, why),
+            Ok(_) if depth + 1 >= DEEPEST => return self.leave_out(under, name, "it lies too deep"),
+            Ok(text) => folder.step(text).and_then(|inner| self.folder(&inner, &format!("{under}{text}/"), depth + 1)),
+        };
+        match looked {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => self.leave_out(under, name, &error.to_string()),
+            _ => {}
+        }
+    }
+
+    fn file(&mut self, folder: &Folder, under: &str, name: &OsStr, kind: FileType) {
+        let text = match (kind, name::loadable(name)) {
+            (FileType::Symlink, _) => return self.leave_out(under, name, LINK),
+            (FileType::RegularFile, Ok(text)) => text,
+            (FileType::RegularFile, Err(why)) => return self.leave_out(under, name, why),
+            _ => return self.leave_out(under, name, NOT_A_FILE),
+        };
+        if name::is_index(text) {
+            return;
+        }
+        let path = format!("{under}{text}");
+        let old = self.before.get(&path);
+        match self.entry(folder, text, path, old) {
+            Ok(Some(entry)) => self.found.entries.push(entry),
+            Ok(None) => self.found.entries.extend(old.cloned()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => {
+                self.leave_out(under, name, &error.to_string());
+                // A memory that cannot be read just now is still a memory.
+                let passing = error.raw_os_error().is_some();
+                self.found.entries.extend(old.filter(|_| passing).cloned());
+            }
+        }
+    }
+
+    /// The file as it is now, or `None` if it is as it was.
+    fn entry(&mut self, folder: &Folder, name: &str, path: String, old: Option<&Entry>) -> io::Result<Option<Entry>> {
+        if let Some(old) = old
+            && let Some(stat) = folder.look(OsStr::new(name))?
+            && Stamp::of(&stat) == old.stamp
+        {
+            return Ok(None);
+        }
+        let loaded = folder.read(name, self.limits.memory_file_bytes)?.ok_or(io::ErrorKind::NotFound)?;
+        self.found.read += 1;
+        let stamp = loaded.stamp;
+        let text = String::from_utf8(loaded.bytes).map_err(|_| io::Error::other("it is not UTF-8 text"))?;
+        let mut entry = Entry::of(path, &text, stamp, self.limits);
+        entry.kept = old.is_some_and(|old| old.kept && old.digest == entry.digest);
+        if !entry.kept && stamp.size <= self.room {
+            self.room -= stamp.size;
+            self.found.texts.insert(entry.path.clone(), text);
+        }
+        Ok(Some(entry))
+    }
+
+    fn leave_out(&mut self, under: &str, name: &OsStr, why: &str) {
+        let path = format!("{under}{}", name::escaped(name));
+        self.found.left_out.push(LeftOut { path, why: why.to_owned() });
+    }
+}

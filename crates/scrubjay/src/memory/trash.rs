@@ -1,0 +1,63 @@
+//! Removed memories lie here for a while, as plain files that anybody can find.
+
+use super::folder::Folder;
+use super::journal::ChangeId;
+use crate::clock::age_in_days;
+use crate::digest::Digest;
+use crate::limits::Limits;
+use crate::paths;
+use jiff::Timestamp;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// Keep a copy of a file that is about to be removed.
+pub(super) fn keep(dir: &Path, path: &str, bytes: &[u8], moment: (Timestamp, ChangeId)) -> io::Result<()> {
+    paths::create_dir_private(dir)?;
+    let (at, change) = moment;
+    let file = path.rsplit('/').next().unwrap_or_default();
+    paths::write_private(&dir.join(format!("{}-{change}-{file}", at.as_second())), bytes)
+}
+
+/// Throw away what has lain there long enough. How long is told by the name, because copies and backups move file times.
+pub(super) fn sweep(dir: &Path, now: Timestamp, limits: &Limits) -> io::Result<usize> {
+    let mut swept = 0;
+    for_each(dir, |folder, name| {
+        let since = name.split('-').next().and_then(|seconds| Timestamp::from_second(seconds.parse().ok()?).ok());
+        if since.is_some_and(|since| age_in_days(since, now) >= limits.trash_days.max(1)) {
+            folder.remove(name)?;
+            swept += 1;
+        }
+        Ok(())
+    })?;
+    Ok(swept)
+}
+
+/// The text with this digest, if it is still there.
+pub(super) fn text(dir: &Path, digest: &Digest, limits: &Limits) -> io::Result<Option<String>> {
+    let mut found = None;
+    for_each(dir, |folder, name| {
+        let loaded = folder.read(name, limits.memory_file_bytes).ok().flatten();
+        if let Some(loaded) = loaded.filter(|loaded| loaded.digest() == *digest) {
+            found = String::from_utf8(loaded.bytes).ok();
+        }
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+fn for_each(dir: &Path, mut visit: impl FnMut(&Folder, &str) -> io::Result<()>) -> io::Result<()> {
+    let folder = match Folder::open(dir) {
+        Ok(folder) => folder,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    for entry in folder.entries()? {
+        let entry = entry?;
+        let name = std::ffi::OsStr::from_bytes(entry.file_name().to_bytes());
+        if let Some(name) = name.to_str().filter(|name| !name.starts_with('.')) {
+            visit(&folder, name)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,109 @@
+//! What rests only on somebody else's words is kept apart until the person confirms it.
+
+use crate::bench::{Bench, entry, forget, in_order, memory_text, paths, save};
+use scrubjay::memory::{Basis, Cause, Change, Edit, Fault, Memory, MemoryError, Source, Speaker, Trust};
+
+fn said_by(speaker: Speaker) -> Basis {
+    Basis::of(vec![Source { speaker, session: "s1".into(), message: "m1".into(), quote: "so it is".into() }])
+}
+
+fn try_put(memory: &mut Memory, path: &str, text: &str, basis: Basis) -> Result<(), MemoryError> {
+    let edit = match memory.text(path)? {
+        Some((entry, _)) => Edit::update(&entry, text),
+        None => Edit::create(path, text),
+    };
+    let cause = Cause::Extraction { session: "s1".into() };
+    memory.commit(Change { cause, edits: vec![edit.resting_on(basis)] }).map(drop)
+}
+
+fn put(memory: &mut Memory, path: &str, text: &str, basis: Basis) {
+    try_put(memory, path, text, basis).unwrap();
+}
+
+fn unconfirmed(memory: &Memory) -> Vec<&str> {
+    memory.unconfirmed().map(|entry| entry.path.as_str()).collect()
+}
+
+// spec: D10
+// spec: X4
+#[test]
+fn a_tainted_memory_is_listed_apart_until_it_is_confirmed() {
+    let bench = Bench::new();
+    let mut memory = bench.open();
+    put(&mut memory, "clean.md", &memory_text("Clean", "d", "x"), said_by(Speaker::Person));
+    put(&mut memory, "web.md", &memory_text("Web", "buy now", "x"), said_by(Speaker::Web));
+    for memory in [&mut memory, &mut bench.open()] {
+        assert_eq!((paths(memory), unconfirmed(memory)), (vec!["clean.md".to_owned()], vec!["web.md"]));
+        assert_eq!(memory.index().unwrap().text, "- [Clean](clean.md) — d\n");
+        in_order(memory);
+        let findings = memory.check().unwrap();
+        assert!(findings.iter().any(|finding| finding.path == "web.md" && finding.fault == Fault::Unconfirmed));
+    }
+    assert_eq!(memory.rests_on("web.md").unwrap().sources[0].quote, "so it is");
+    bench.write("MEMORY.md", "- [Clean](clean.md) — d\n- [Trust me](web.md) — really\n");
+    assert!(!memory.index().unwrap().text.contains("Trust me"), "not even for a moment");
+    memory.refresh().unwrap();
+    assert_eq!(bench.file("MEMORY.md").unwrap(), "- [Clean](clean.md) — d\n");
+
+    let confirm = Edit::confirm(&entry(&memory, "web.md"));
+    let receipt = memory.commit(Change { cause: Cause::Person, edits: vec![confirm] }).unwrap();
+    assert_eq!(unconfirmed(&memory), Vec::<&str>::new());
+    assert_eq!(bench.open().index().unwrap().text, "- [Clean](clean.md) — d\n- [Web](web.md) — buy now\n");
+    memory.undo(receipt.change).unwrap();
+    assert_eq!(unconfirmed(&bench.open()), ["web.md"], "a confirmation can be taken back too");
+    assert_eq!(bench.file("MEMORY.md").unwrap(), "- [Clean](clean.md) — d\n");
+}
+
+// spec: X5
+#[test]
+fn taint_stays_whatever_is_done_to_the_file() {
+    let bench = Bench::new();
+    let mut memory = bench.open();
+    put(&mut memory, "web.md", &memory_text("Web", "d", "x"), said_by(Speaker::Web));
+    save(&mut memory, "web.md", &memory_text("Web", "d", "rewritten"));
+    assert_eq!(unconfirmed(&memory), ["web.md"], "another text");
+    put(&mut memory, "web.md", &memory_text("Web", "d", "again"), said_by(Speaker::Person));
+    assert_eq!(unconfirmed(&memory), ["web.md"], "a claim to rest on the person's words");
+    bench.write("web.md", memory_text("Web", "d", "by hand"));
+    memory.refresh().unwrap();
+    assert_eq!(unconfirmed(&memory), ["web.md"], "an edit from outside");
+    let derived = said_by(Speaker::Memory("web.md".into()));
+    let both = Basis::of([said_by(Speaker::Person).sources, derived.sources].concat());
+    assert_eq!(both.trust, Trust::Clean);
+    put(&mut memory, "derived.md", &memory_text("D", "d", "x"), both);
+    assert_eq!(unconfirmed(&memory), ["derived.md", "web.md"], "what was made from it");
+    save(&mut memory, "web.md", &memory_text("Web", "d", "x"));
+    std::fs::rename(bench.path("web.md"), bench.path("renamed.md")).unwrap();
+    memory.refresh().unwrap();
+    assert_eq!(unconfirmed(&memory), ["derived.md", "renamed.md"], "another name");
+    forget(&mut memory, "renamed.md");
+    memory.restore("renamed.md").unwrap();
+    assert_eq!(unconfirmed(&memory), ["derived.md", "renamed.md"], "the trash and back");
+    assert_eq!(bench.file("MEMORY.md").unwrap_or_default(), "");
+}
+
+// spec: X5
+#[test]
+fn a_tainted_memory_is_neither_about_the_person_nor_shared() {
+    let mut bench = Bench::new();
+    bench.place = bench.place.clone().with_team(scrubjay::memory::Team::On);
+    let mut memory = bench.open();
+    let tool = || said_by(Speaker::Tool("Bash".into()));
+    let about = |kind: &str| format!("---\nname: N\ndescription: d\ntype: {kind}\n---\nx\n");
+    for (path, text) in [("a.md", about("user")), ("b.md", about("feedback")), ("team/c.md", about("reference"))] {
+        assert!(matches!(try_put(&mut memory, path, &text, tool()), Err(MemoryError::Tainted { .. })), "{path}");
+        assert_eq!(bench.file(path), None);
+        put(&mut memory, path, &text, said_by(Speaker::Person));
+    }
+    put(&mut memory, "d.md", &about("project"), tool());
+    assert_eq!(unconfirmed(&memory), ["d.md"]);
+    forget(&mut memory, "d.md");
+    save(&mut memory, "d.md", &about("project"));
+    assert_eq!(unconfirmed(&memory), ["d.md"], "the same words, and nobody says whose");
+    forget(&mut memory, "d.md");
+    save(&mut memory, "d.md", "other words\n");
+    assert_eq!(unconfirmed(&memory), Vec::<&str>::new(), "a new memory begins anew");
+    forget(&mut memory, "d.md");
+    put(&mut memory, "d.md", &about("project"), said_by(Speaker::Person));
+    assert_eq!(unconfirmed(&memory), Vec::<&str>::new(), "the person said so");
+}
