@@ -1,11 +1,14 @@
 //! Layer 4 in the loop: when a conversation is compacted, what is said about it, and how it is taken back.
 
 use super::{Error, Session};
-use crate::context::compaction::boundary::{self, NotCompacted, Part, Planned, Wish};
+use crate::context::compaction::boundary::{self, NotCompacted, Part, Planned, Subject, Wish};
 use crate::context::{self, Full};
 use crate::hooks::{HookEvent, Moment};
+use crate::message::MessageId;
 use crate::settings::key;
-use crate::transcript::{Compaction, Entry, Record, Trigger, View};
+use crate::transcript::{Call, Compaction, Entry, EntryId, Record, Trigger, View};
+use std::path::Path;
+use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 /// What a compaction did.
@@ -27,29 +30,48 @@ impl Session {
     /// What a compaction would do. Nothing is changed but the receipt of the call it took.
     pub async fn preview(&mut self, wish: Wish) -> Result<Planned, Error> {
         let cancel = self.interrupt.arm();
-        let planned = self.plan(wish, &cancel).await?;
-        self.book_all(&planned)?;
-        Ok(planned)
+        self.plan(wish, &cancel).await
     }
 
     /// Take the last compaction back, as long as what it replaced still fits.
     pub fn uncompact(&mut self) -> Result<Compacted, Error> {
-        let view = self.transcript.view();
-        let Some((id, compaction)) = view.compactions.last().cloned() else {
-            return Err(Error::NotCompacted(NotCompacted::Nothing));
-        };
-        let before = view.count.total();
+        let (id, compaction) = self.last_compaction()?;
+        self.undo(Entry::Reverted { entry: id }, &compaction)
+    }
+
+    /// Give some messages of the last compaction back, behind its summary, as long as they fit.
+    pub fn give_back(&mut self, messages: Vec<MessageId>) -> Result<Compacted, Error> {
+        let (id, compaction) = self.last_compaction()?;
+        self.undo(Entry::GivenBack { compaction: id, messages }, &compaction)
+    }
+
+    /// The conversation as it was before the last compaction: what can be given back.
+    pub fn before_compaction(&self) -> Result<View, Error> {
+        let (id, _) = self.last_compaction()?;
+        let records = self.transcript.records();
+        let end = records.iter().position(|record| record.id == id).unwrap_or(records.len());
+        Ok(View::of(&records[..end], &self.desk.limits))
+    }
+
+    fn last_compaction(&self) -> Result<(EntryId, Arc<Compaction>), Error> {
+        let last = self.transcript.view().compactions.last().cloned();
+        last.ok_or(Error::NotCompacted(NotCompacted::Nothing))
+    }
+
+    /// Append what takes something back, if the conversation still fits then.
+    fn undo(&mut self, entry: Entry, compaction: &Compaction) -> Result<Compacted, Error> {
+        let before = self.transcript.view().count.total();
         let mut records = self.transcript.records().to_vec();
         let parent = records.last().map(|record| record.id);
-        let entry = Entry::Reverted { entry: id };
-        records.push(Record { id: parent.map_or(0, |id| id + 1), parent, at: self.desk.clock.now(), entry });
+        let (id, at) = (parent.map_or(0, |id| id + 1), self.desk.clock.now());
+        records.push(Record { id, parent, at, entry: entry.clone() });
         let after = View::of(&records, &self.desk.limits).whole().count.total();
         let refusal = context::budget(&self.transcript, &self.desk).refusal;
         if after > refusal {
             return Err(Error::Full(Full { used: after, refusal }));
         }
-        self.transcript.append(Entry::Reverted { entry: id }, self.desk.clock.now())?;
-        self.receipt_of_undoing(&compaction, after.saturating_sub(before));
+        self.transcript.append(entry, at)?;
+        self.receipt_of_undoing(compaction, after.saturating_sub(before));
         Ok(Compacted { before, after })
     }
 
@@ -68,8 +90,8 @@ impl Session {
 
     /// Layer 3 pays off: no call at all.
     async fn compact_from_notes(&mut self, cancel: &CancellationToken) -> Result<bool, Error> {
-        let Some((compaction, after)) = self.notes_as_summary().await? else { return Ok(false) };
-        self.land(compaction, after, cancel).await?;
+        let Some(planned) = self.notes_as_summary().await? else { return Ok(false) };
+        self.land(planned, cancel).await?;
         Ok(true)
     }
 
@@ -87,10 +109,9 @@ impl Session {
             Ok(_) => Ok(true),
             Err(Error::NotCompacted(NotCompacted::Interrupted)) => Err(Error::Interrupted),
             Err(Error::NotCompacted(NotCompacted::OpenRound)) => Ok(false),
-            Err(Error::NotCompacted(reason)) => {
-                self.strike(&reason)?;
-                Ok(false)
-            }
+            Err(Error::NotCompacted(reason)) => self.strike(&reason.to_string()).map(|()| false),
+            // A hook that forbids it stands in the way of the compaction and not of the question.
+            Err(Error::Blocked(reason)) => self.strike(&format!("a hook stopped it: {reason}")).map(|()| false),
             Err(other) => Err(other),
         }
     }
@@ -100,8 +121,8 @@ impl Session {
         strikes >= self.desk.limits.compaction_strikes
     }
 
-    fn strike(&mut self, reason: &NotCompacted) -> Result<(), Error> {
-        let entry = Entry::Failed { layer: Compaction::LAYER.to_owned(), because: reason.to_string() };
+    fn strike(&mut self, reason: &str) -> Result<(), Error> {
+        let entry = Entry::Failed { layer: Compaction::LAYER.to_owned(), because: reason.to_owned() };
         self.transcript.append(entry, self.desk.clock.now())?;
         self.desk.events.notice(format!("the conversation was not compacted: {reason}"));
         if self.resting() {
@@ -114,18 +135,12 @@ impl Session {
 
     async fn compact_with(&mut self, wish: Wish, cancel: &CancellationToken) -> Result<Compacted, Error> {
         let planned = self.plan(wish, cancel).await?;
-        self.book_all(&planned)?;
-        let Planned { compaction, after, .. } = planned;
-        self.land(compaction, after, cancel).await
+        self.land(planned, cancel).await
     }
 
     /// The boundary: recorded, told, and heard by hooks.
-    async fn land(
-        &mut self,
-        compaction: Compaction,
-        after: u64,
-        cancel: &CancellationToken,
-    ) -> Result<Compacted, Error> {
+    async fn land(&mut self, planned: Planned, cancel: &CancellationToken) -> Result<Compacted, Error> {
+        let Planned { compaction, after, .. } = planned;
         let before = compaction.before;
         self.receipt_of_compaction(compaction.author, before.saturating_sub(after));
         self.transcript.append(Entry::Compacted(compaction.into()), self.desk.clock.now())?;
@@ -150,14 +165,22 @@ impl Session {
             lines.extend(wish.instructions.take());
             wish.instructions = Some(lines.join("\n"));
         }
-        let session = self.transcript.session().clone();
-        let planned = boundary::plan(self.transcript.view(), &session, &self.desk, &wish, cancel).await;
+        let (folder, mut calls) = (self.transcript.folder(), Vec::new());
+        let planned = boundary::plan(&self.subject(folder.as_deref()), &wish, &mut calls, cancel).await;
+        self.book_all(&calls)?;
         planned.map_err(Error::NotCompacted)
     }
 
-    fn book_all(&mut self, planned: &Planned) -> Result<(), Error> {
-        for call in &planned.calls {
-            self.receipt_of_errand(call);
+    /// This session, as something that is compacted.
+    pub(super) fn subject<'a>(&'a self, folder: Option<&'a Path>) -> Subject<'a> {
+        let (view, session) = (self.transcript.view(), self.transcript.session());
+        Subject { view, session, folder, desk: &self.desk }
+    }
+
+    /// What was asked of a model is paid for, whatever came of it.
+    fn book_all(&mut self, calls: &[Call]) -> Result<(), Error> {
+        for call in calls {
+            self.receipt_of_summary(call);
             self.transcript.append(Entry::Replied(call.clone()), self.desk.clock.now())?;
         }
         Ok(())

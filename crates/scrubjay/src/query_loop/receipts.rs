@@ -5,7 +5,7 @@ use super::Session;
 use crate::desk::Desk;
 use crate::ledger::book::Book;
 use crate::ledger::{Called, Certainty, Layer, Removed, Row, Sent, Share};
-use crate::message::Usage;
+use crate::message::{StopReason, Usage};
 use crate::prompt::Prompt;
 use crate::prompt_cache::fingerprint::{Break, Fingerprint, Interval, promise, surprise};
 use crate::transcript::{Author, Call, Cause, Compaction, Spilled, Transcript};
@@ -98,6 +98,18 @@ impl Session {
         let ttl = self.transcript.view().opening.as_ref().map(|opening| opening.options.cache_ttl).unwrap_or_default();
         let called = Called::of(self.desk.clock.now(), call, self.desk.model.prices(), ttl, Duration::ZERO);
         self.receipts.book(Row::Called(called), &self.desk);
+    }
+
+    /// A call of a summariser. A service that summarises by itself reads the request without `context_management`, and so
+    /// finds another cache than the conversation's: that break is announced.
+    pub(super) fn receipt_of_summary(&mut self, call: &Call) {
+        let opening = self.transcript.view().opening.as_ref();
+        let managed = opening.is_some_and(|opening| opening.options.context_management.is_some());
+        if managed && call.stop == StopReason::Other("compaction".to_owned()) {
+            let at = self.desk.clock.now();
+            self.receipts.book(Row::Announced { at, cause: Cause::Us }, &self.desk);
+        }
+        self.receipt_of_errand(call);
     }
 
     /// Layer 1 kept a result out of the window.

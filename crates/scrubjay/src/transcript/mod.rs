@@ -2,11 +2,13 @@
 
 mod entry;
 mod file;
+mod marks;
 mod opening;
 mod view;
 
 pub use entry::{Author, Began, Call, Cause, Compaction, Entry, EntryId, Noted, Record, Spilled, Trigger};
 pub use file::{Damage, FORMAT, Log, Reading, read, read_as, take_pen};
+pub use marks::{Brought, Finding, Marks, Report, Segment, What};
 pub use opening::{Opening, Options, Thinking, ToolSpec, Ttl};
 pub use view::{CLEARED, Spent, View};
 
@@ -130,6 +132,10 @@ impl Transcript {
                 Entry::Began(_) | Entry::Unknown(_) => continue,
                 Entry::Reverted { entry } => match places.get(entry) {
                     Some(place) => Entry::Reverted { entry: *place },
+                    None => continue,
+                },
+                Entry::GivenBack { compaction, messages } => match places.get(compaction) {
+                    Some(place) => Entry::GivenBack { compaction: *place, messages: messages.clone() },
                     None => continue,
                 },
                 other => other.clone(),

@@ -5,6 +5,7 @@
 
 mod architecture;
 mod background;
+mod bound_thinking;
 mod compaction;
 mod fork;
 mod hooks;

@@ -3,7 +3,7 @@
 
 use super::prose::{Voice, head, one_line, sentences};
 use crate::limits::Limits;
-use crate::message::{Message, MessageId, Origin};
+use crate::message::{Message, MessageId, Origin, Role};
 use serde::{Deserialize, Serialize};
 use std::borrow::Borrow;
 use std::collections::{HashMap, HashSet};
@@ -38,10 +38,15 @@ pub fn pinned<M: Borrow<Message>>(messages: &[M], limits: &Limits) -> Vec<Constr
     let mut found = Found::default();
     for message in messages.iter().map(Borrow::borrow) {
         let more = match message.origin {
-            Origin::Summary => parse_pinned(&message.text()),
+            // What a service wrote is a model's word; only our own block speaks for the person.
+            Origin::Summary if message.role == Role::User => parse_pinned(&message.text()),
             Origin::Person => in_text(&message.text(), &message.id, limits),
             _ => Vec::new(),
         };
+        // A block that has everything so far has it in the order in which it was said.
+        if message.origin == Origin::Summary && found.all.iter().all(|known| more.contains(known)) {
+            found = Found::default();
+        }
         more.into_iter().for_each(|constraint| found.add(constraint));
     }
     found.all
