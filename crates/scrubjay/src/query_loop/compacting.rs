@@ -40,17 +40,14 @@ impl Session {
     }
 
     /// Give some messages of the last compaction back, behind its summary, as long as they fit.
-    pub fn give_back(&mut self, messages: Vec<MessageId>) -> Result<Compacted, Error> {
+    pub fn give_back(&mut self, mut messages: Vec<MessageId>) -> Result<Compacted, Error> {
         let (id, compaction) = self.last_compaction()?;
+        let history = &self.transcript.view().history;
+        messages.retain(|id| !history.iter().any(|message| message.id == *id));
+        if messages.is_empty() {
+            return Err(Error::NotCompacted(NotCompacted::AllThere));
+        }
         self.undo(Entry::GivenBack { compaction: id, messages }, &compaction)
-    }
-
-    /// The conversation as it was before the last compaction: what can be given back.
-    pub fn before_compaction(&self) -> Result<View, Error> {
-        let (id, _) = self.last_compaction()?;
-        let records = self.transcript.records();
-        let end = records.iter().position(|record| record.id == id).unwrap_or(records.len());
-        Ok(View::of(&records[..end], &self.desk.limits))
     }
 
     fn last_compaction(&self) -> Result<(EntryId, Arc<Compaction>), Error> {

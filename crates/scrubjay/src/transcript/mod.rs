@@ -218,6 +218,13 @@ impl Transcript {
         &self.view
     }
 
+    /// The conversation as it was before the last compaction in force: what can be given back.
+    pub fn before_compaction(&self) -> Option<View> {
+        let (id, _) = self.view.compactions.last()?;
+        let end = self.records.iter().position(|record| record.id == *id)?;
+        Some(View::of(&self.records[..end], &self.limits))
+    }
+
     /// The folder of everything that belongs to it: stored results, notes.
     pub fn folder(&self) -> Option<PathBuf> {
         self.path().map(|path| path.with_extension(""))

@@ -235,7 +235,8 @@ impl View {
         let mut older: BTreeSet<&MessageId> = BTreeSet::new();
         for record in records {
             let Entry::Said(message) = &record.entry else { continue };
-            if ids.contains(&message.id) && !behind.iter().any(|known| known.id == message.id) {
+            let is_there = self.history.iter().chain(&behind).any(|known| known.id == message.id);
+            if ids.contains(&message.id) && !is_there {
                 let place = behind.iter().take_while(|known| older.contains(&known.id)).count();
                 behind.insert(place, message.clone());
             }

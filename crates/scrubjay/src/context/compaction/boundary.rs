@@ -80,6 +80,9 @@ pub enum NotCompacted {
     /// There is nothing there.
     #[error("there is nothing to compact yet")]
     Nothing,
+    /// Everything that was to be given back is there.
+    #[error("these messages are in view already; nothing was changed")]
+    AllThere,
     /// No such message.
     #[error("there is no message {0} in the conversation")]
     NoSuchMessage(MessageId),
