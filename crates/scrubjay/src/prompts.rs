@@ -77,6 +77,12 @@ pub fn beside(text: &str) -> String {
     fill(include_str!("../prompts/compaction/beside.md"), &[("text", text)])
 }
 
+/// Whether a text stands beside such a summary.
+pub fn is_beside(text: &str) -> bool {
+    let frame = include_str!("../prompts/compaction/beside.md");
+    frame.split("{{").next().is_some_and(|head| text.starts_with(head))
+}
+
 /// A summary, as the model that goes on reads it.
 pub fn summary(text: &str) -> String {
     fill(include_str!("../prompts/compaction/summary.md"), &[("summary", text)])

@@ -6,6 +6,7 @@
 mod architecture;
 mod background;
 mod bound_thinking;
+mod boundary;
 mod compaction;
 mod fork;
 mod hooks;
