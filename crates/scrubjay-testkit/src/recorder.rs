@@ -55,11 +55,7 @@ impl Model for Recorder {
         self.model.reply(prompt, on)
     }
 
-    fn summarise<'a>(
-        &'a self,
-        prompt: &'a Prompt,
-        instructions: &'a str,
-    ) -> Pending<'a, Result<Reply, ModelError>> {
+    fn summarise<'a>(&'a self, prompt: &'a Prompt, instructions: &'a str) -> Pending<'a, Result<Reply, ModelError>> {
         self.model.summarise(prompt, instructions)
     }
 

@@ -215,8 +215,9 @@ impl View {
     }
 
     /// The opposite of forgetting.
-    fn recall(&mut self, back: &[Arc<Message>], records: &[Record]) {
-        let calls: BTreeSet<_> = back.iter().flat_map(|message| message.tool_results()).map(|it| &it.call).collect();
+    fn recall(&mut self, records: &[Record]) {
+        let results = self.history.iter().flat_map(|message| message.tool_results());
+        let calls: BTreeSet<&ToolCallId> = results.map(|result| &result.call).collect();
         for record in records {
             if let Entry::Spilled(spilled) = &record.entry
                 && calls.contains(&spilled.call)
@@ -243,7 +244,7 @@ impl View {
             older.insert(&message.id);
         }
         self.history.extend(behind.iter().filter_map(message::without_thinking));
-        self.recall(&self.history[at..].to_vec(), records);
+        self.recall(records);
         self.recount(limits);
     }
 

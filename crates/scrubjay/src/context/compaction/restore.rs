@@ -134,7 +134,7 @@ impl Lost<'_> {
                 if self.replaced.contains(&at) { lost.push(name) } else { stays.push(name) }
             }
         }
-        for name in self.carried().flat_map(|earlier| brought(earlier)) {
+        for name in self.carried().flat_map(brought) {
             if !lost.contains(&name) && !stays.contains(&name) {
                 lost.push(name);
             }

@@ -25,10 +25,12 @@ pub(super) async fn draft(
     let mut asked = Asked { subject, stretch, wish, calls };
     let can = |ability| subject.desk.model.can(ability);
     let from_the_start = asked.stretch.start == 0;
-    if from_the_start && can(Ability::BoundThinking) && can(Ability::ServerCompaction) {
-        if let Some(draft) = asked.by_service(cancel).await? {
-            return Ok(draft);
-        }
+    if from_the_start
+        && can(Ability::BoundThinking)
+        && can(Ability::ServerCompaction)
+        && let Some(draft) = asked.by_service(cancel).await?
+    {
+        return Ok(draft);
     }
     asked.by_fork(cancel).await
 }
