@@ -1,5 +1,6 @@
 //! What can be typed: everyday verbs first.
 
+use crate::compaction::Numbers;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use std::path::PathBuf;
 
@@ -167,11 +168,8 @@ pub(crate) enum Command {
     },
     /// Give a session room: a summary takes the place of what was said
     Compact(CompactFlags),
-    /// Take the last compaction of a session back
-    Uncompact {
-        #[command(flatten)]
-        which: WhichSession,
-    },
+    /// Take the last compaction of a session back, or give some of its questions back
+    Uncompact(UncompactFlags),
     /// Tool results that were too large for the window and lie on disk
     Results {
         #[command(subcommand)]
@@ -211,6 +209,9 @@ pub(crate) struct CompactFlags {
     /// Show what would happen; nothing is changed
     #[arg(long, conflicts_with = "list")]
     pub(crate) preview: bool,
+    /// Show what the last compaction kept and what it dropped
+    #[arg(long, conflicts_with_all = ["preview", "list", "from", "up_to", "focus"])]
+    pub(crate) report: bool,
     /// Show the questions with their numbers
     #[arg(long, conflicts_with_all = ["from", "up_to"])]
     pub(crate) list: bool,
@@ -223,6 +224,19 @@ pub(crate) struct CompactFlags {
     /// What the summary should attend to
     #[arg(value_name = "FOCUS")]
     pub(crate) focus: Vec<String>,
+}
+
+/// What is brought back.
+#[derive(Debug, Args)]
+pub(crate) struct UncompactFlags {
+    #[command(flatten)]
+    pub(crate) which: WhichSession,
+    /// Show the questions it replaced with their numbers
+    #[arg(long, conflicts_with = "questions")]
+    pub(crate) list: bool,
+    /// Only these questions and their answers, such as 3 or 3-5; the summary stays
+    #[arg(value_name = "N-M")]
+    pub(crate) questions: Option<Numbers>,
 }
 
 /// About stored tool results.

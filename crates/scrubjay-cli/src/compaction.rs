@@ -4,15 +4,15 @@ use crate::failure::Failure;
 use crate::paper::{Ink, Tone, counted, dollars, grouped, percent};
 use crate::service::Service;
 use crate::shelf::headline;
-use scrubjay::Compacted;
 use scrubjay::context::Full;
 use scrubjay::context::compaction::boundary::{Part, Planned, Wish};
 use scrubjay::context::compaction::sections::{self, Section};
 use scrubjay::context::compaction::{constraints, quotes, todo};
-use scrubjay::message::{Block, Message, MessageId, Origin, Usage};
+use scrubjay::message::{Message, MessageId, Origin, Usage};
 use scrubjay::prompts;
 use scrubjay::tools::shown;
-use scrubjay::transcript::{Author, Trigger, View};
+use scrubjay::transcript::{Author, Compaction, Finding, Report, Trigger, View, What};
+use scrubjay::{Compacted, Session};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ impl Order {
             "from" => Stretch::From,
             "up_to" | "up-to" | "upto" => Stretch::UpTo,
             option if option.starts_with("--") => {
-                return Err(format!("/compact has no option {}; there is --preview", shown(option)));
+                return Err(format!("/compact has no option {}; there are --preview and --report", shown(option)));
             }
             _ => return Ok(Self { stretch: Stretch::All, focus: words(typed) }),
         };
@@ -83,6 +83,27 @@ fn words(typed: &str) -> Option<String> {
     Some(typed.trim()).filter(|words| !words.is_empty()).map(str::to_owned)
 }
 
+/// Questions by their numbers, both ends included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Numbers {
+    pub(crate) first: u64,
+    pub(crate) last: u64,
+}
+
+impl std::str::FromStr for Numbers {
+    type Err = String;
+
+    /// `3` or `3-5`.
+    fn from_str(typed: &str) -> Result<Self, String> {
+        let (first, last) = typed.split_once('-').unwrap_or((typed, typed));
+        let number = |text: &str| text.trim().parse::<u64>().ok().filter(|number| *number > 0);
+        match number(first).zip(number(last)) {
+            Some((first, last)) if first <= last => Ok(Self { first, last }),
+            _ => Err(format!("{} names no questions; `3` is one and `3-5` are three", shown(typed))),
+        }
+    }
+}
+
 /// The questions of a conversation that are still there in the person's own message, numbered from 1.
 pub(crate) struct Questions<'a> {
     history: &'a [Arc<Message>],
@@ -103,7 +124,7 @@ impl<'a> Questions<'a> {
                 "there is no question that could be named: all were compacted, or none was asked",
             ),
             most => Failure::nothing_found(format!("there is no question {number}: they are numbered 1 to {most}"))
-                .fix("`/compact list` in a chat, or `scrubjay compact --list`, shows them"),
+                .fix("`list` shows them: `/compact list` or `/uncompact list` in a chat, `--list` on the command line"),
         })
     }
 
@@ -114,6 +135,14 @@ impl<'a> Questions<'a> {
         let answered = |message: &&Arc<Message>| matches!(message.origin, Origin::Model | Origin::Tool);
         let last = self.history[start..next].iter().rfind(answered);
         Ok(last.unwrap_or(&self.history[start]).id.clone())
+    }
+
+    /// The messages of some questions and their answers.
+    pub(crate) fn messages(&self, these: Numbers) -> Result<Vec<MessageId>, Failure> {
+        let (start, end) = (self.place(these.first)?, self.end(these.last)?);
+        let spoken = |message: &&Arc<Message>| matches!(message.origin, Origin::Person | Origin::Model | Origin::Tool);
+        let upto = self.history.iter().position(|message| message.id == end).unwrap_or(start);
+        Ok(self.history[start..=upto.max(start)].iter().filter(spoken).map(|message| message.id.clone()).collect())
     }
 
     fn titles(&self) -> impl Iterator<Item = (usize, String)> {
@@ -152,7 +181,7 @@ impl Preview {
     /// Of a conversation as it is.
     pub(crate) fn of(view: &View, planned: Planned, stretch: Stretch, service: &Service) -> Self {
         let compaction = &planned.compaction;
-        let text = compaction.summary.text();
+        let text = compaction.words();
         let place = |id: &MessageId| view.history.iter().position(|message| message.id == *id).unwrap_or_default();
         let stretch_of = place(&compaction.first)..=place(&compaction.last);
         let replaced = view.history.get(stretch_of).unwrap_or_default();
@@ -163,13 +192,13 @@ impl Preview {
         let written = Usage { cache_write_5m: planned.after, ..Usage::default() };
         let model = view.opening.as_ref().map(|opening| opening.model.as_str()).unwrap_or_default();
         Self {
-            summary: inside(&prompts::summary(HOLE), &text).unwrap_or(&text).trim().to_owned(),
+            summary: without_frame(&text).trim().to_owned(),
             replaced: replaced.len(),
             kept: view.history.len() - replaced.len(),
             said: (said.len(), said.iter().filter(verbatim).count()),
             constraints: constraints::parse_pinned(&text).into_iter().map(|one| one.text).collect(),
-            files: compaction.restored.iter().flat_map(|message| &message.blocks).filter_map(restored_file).collect(),
-            tasks: todo::open(&view.history).len(),
+            files: compaction.marks.brought.files.iter().map(|file| file.display().to_string()).collect(),
+            tasks: todo::open(&view.history).len().max(compaction.marks.brought.tasks.len()),
             cost: service.cost(model, &written),
             stretch,
             planned,
@@ -237,12 +266,9 @@ fn inside<'a>(template: &str, text: &'a str) -> Option<&'a str> {
     text.strip_prefix(head)?.strip_suffix(tail)
 }
 
-/// The file that a block brings back.
-fn restored_file(block: &Block) -> Option<String> {
-    let template = prompts::restored_file(HOLE, "");
-    let (head, tail) = template.split_once(HOLE)?;
-    let (path, _) = block.as_text()?.strip_prefix(head)?.split_once(tail.lines().next()?)?;
-    Some(path.to_owned())
+/// A summary without what frames it for the model; a service's own has no frame.
+fn without_frame(text: &str) -> &str {
+    inside(&prompts::summary(HOLE), text).unwrap_or(text)
 }
 
 fn author(author: Author) -> &'static str {
@@ -262,18 +288,103 @@ pub(crate) fn change(before: u64, after: u64) -> String {
     format!("{} → {} ({less})", grouped(before), grouped(after))
 }
 
+/// Take the last compaction of a session back, or give some of its questions back; and say so.
+pub(crate) fn bring_back(session: &mut Session, these: Option<Numbers>) -> Result<(Compacted, String), Failure> {
+    let Some(these) = these else {
+        let done = session.uncompact().map_err(not_taken_back)?;
+        let words = taken_back(&done);
+        return Ok((done, words));
+    };
+    let view = session.transcript().before_compaction().ok_or_else(nothing_to_take_back)?;
+    let done = session.give_back(Questions::of(&view).messages(these)?).map_err(not_taken_back)?;
+    let words = given_back(&done);
+    Ok((done, words))
+}
+
+pub(crate) fn nothing_to_take_back() -> Failure {
+    Failure::nothing_found("there is no compaction to take back")
+}
+
 /// What was taken back, in words.
-pub(crate) fn taken_back(done: &Compacted) -> String {
+fn taken_back(done: &Compacted) -> String {
     format!("taken back: {} tokens; every message is there again", change(done.before, done.after))
 }
 
+/// What was given back, in words.
+fn given_back(done: &Compacted) -> String {
+    format!("given back: {} tokens; the summary stays before them", change(done.before, done.after))
+}
+
+/// What the last compaction kept and what it dropped.
+pub(crate) struct LastReport<'a> {
+    compaction: &'a Compaction,
+    report: &'a Report,
+}
+
+impl<'a> LastReport<'a> {
+    pub(crate) fn of(view: &'a View) -> Result<Self, Failure> {
+        let Some((_, compaction)) = view.compactions.last() else {
+            return Err(Failure::nothing_found("there is no compaction to report on"));
+        };
+        match &compaction.report {
+            Some(report) => Ok(Self { compaction, report }),
+            None => Err(Failure::nothing_found("an earlier version made this compaction and kept no report")),
+        }
+    }
+
+    pub(crate) fn words(&self, ink: Ink) -> String {
+        let Report { kept, dropped, score } = self.report;
+        let (all, author) = (kept.len() + dropped.len(), author(self.compaction.author));
+        let weight = format!("{:.0} % by weight", (score * 100.0).floor());
+        let mut lines = vec![
+            format!(
+                "by {author}, at {} tokens: {} of {all} kept, {weight}",
+                grouped(self.compaction.before),
+                kept.len()
+            ),
+            ink.paint(Tone::Strong, "dropped, what matters most first"),
+        ];
+        lines.extend(listed(dropped));
+        lines.push(ink.paint(Tone::Strong, "kept"));
+        lines.extend(listed(kept));
+        lines.join("\n")
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        json!({
+            "author": author(self.compaction.author),
+            "before": self.compaction.before,
+            "report": self.report,
+        })
+    }
+}
+
+/// More of one kind are counted and not shown.
+const LISTED: usize = 40;
+
+fn listed(findings: &[Finding]) -> Vec<String> {
+    let name = |what: What| match what {
+        What::Constraint => "constraint",
+        What::UserMessage => "your words",
+        What::Task => "open task",
+        What::Anchor => "name",
+    };
+    let one = |finding: &Finding| format!("  {:<12} {}", name(finding.what), headline(&finding.text));
+    let mut lines: Vec<String> = findings.iter().take(LISTED).map(one).collect();
+    if findings.len() > LISTED {
+        lines.push(format!("  and {} more; --json has them all", findings.len() - LISTED));
+    }
+    if lines.is_empty() {
+        lines.push("  nothing".to_owned());
+    }
+    lines
+}
+
 /// Why a compaction was not taken back.
-pub(crate) fn not_taken_back(error: scrubjay::Error) -> Failure {
+fn not_taken_back(error: scrubjay::Error) -> Failure {
     use scrubjay::context::compaction::boundary::NotCompacted;
     match error {
-        scrubjay::Error::NotCompacted(NotCompacted::Nothing) => {
-            Failure::nothing_found("there is no compaction to take back")
-        }
+        scrubjay::Error::NotCompacted(NotCompacted::Nothing) => nothing_to_take_back(),
         scrubjay::Error::Full(Full { used, refusal }) => Failure::failed(format!(
             "what was compacted no longer fits: it would be {} tokens, and the window takes {}; nothing was changed",
             grouped(used),
@@ -288,7 +399,7 @@ pub(crate) fn not_taken_back(error: scrubjay::Error) -> Failure {
 mod tests {
     use super::*;
     use jiff::Timestamp;
-    use scrubjay::message::Role;
+    use scrubjay::message::{Block, Role};
 
     fn order(stretch: Stretch, focus: &str) -> Result<Order, ()> {
         Ok(Order { stretch, focus: words(focus) })
@@ -308,7 +419,7 @@ mod tests {
             ("from the beginning", Err(())),
             ("up_to -1", Err(())),
             ("up_to 99999999999999999999999", Err(())),
-            ("--report", Err(())),
+            ("--rapport", Err(())),
         ] {
             assert_eq!(Order::read(typed).map_err(|_| ()), wanted, "{typed:?}");
         }
@@ -357,8 +468,6 @@ mod tests {
     #[test]
     fn what_templates_wrap_can_be_read_back() {
         assert_eq!(inside(&prompts::summary(HOLE), &prompts::summary("the words")), Some("the words"));
-        let block = Block::text(prompts::restored_file("/p/a b.rs", "fn main() {}\n"));
-        assert_eq!(restored_file(&block).as_deref(), Some("/p/a b.rs"));
-        assert_eq!(restored_file(&Block::text(prompts::restored_tasks("- [pending] x"))), None);
+        assert_eq!(without_frame("a service's own"), "a service's own");
     }
 }

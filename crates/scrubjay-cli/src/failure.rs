@@ -131,9 +131,10 @@ impl From<NotCompacted> for Failure {
     fn from(reason: NotCompacted) -> Self {
         let message = reason.to_string();
         match reason {
-            NotCompacted::Nothing | NotCompacted::NoSuchMessage(_) | NotCompacted::NotSmaller { .. } => {
-                Self::nothing_found(message)
-            }
+            NotCompacted::Nothing
+            | NotCompacted::AllThere
+            | NotCompacted::NoSuchMessage(_)
+            | NotCompacted::NotSmaller { .. } => Self::nothing_found(message),
             NotCompacted::Model(error) => Self { message, ..error.into() },
             NotCompacted::Interrupted => Self::new(Exit::Interrupted, message),
             NotCompacted::OpenRound | NotCompacted::TooSmall(_) | NotCompacted::Empty => Self::failed(message),

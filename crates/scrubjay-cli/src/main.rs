@@ -69,13 +69,13 @@ async fn run(arguments: &Arguments, environment: Environment, paper: &Paper) -> 
     let goes_on = arguments.session.newest || arguments.session.resume.is_some();
     match (&arguments.command, &arguments.print, &arguments.words) {
         (Some(Command::Chat), _, _) => talk(arguments, workplace, paper).await,
-        (Some(Command::Compact(flags)), _, _) if !flags.list => {
+        (Some(Command::Compact(flags)), _, _) if !flags.list && !flags.report => {
             let seat = sit_down(arguments, workplace, paper).await?;
             commands::compact::run(arguments, flags, seat, paper).await
         }
-        (Some(Command::Uncompact { which }), _, _) => {
+        (Some(Command::Uncompact(flags)), _, _) if !flags.list => {
             let seat = sit_down(arguments, workplace, paper).await?;
-            commands::compact::undo(arguments, which, &seat, paper)
+            commands::compact::undo(arguments, flags, &seat, paper)
         }
         (Some(command), _, _) => commands::run(command, &workplace, paper).await,
         (None, Some(_), _) => {

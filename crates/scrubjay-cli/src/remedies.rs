@@ -105,7 +105,7 @@ mod tests {
     use super::*;
     use jiff::Timestamp;
     use scrubjay::message::{Block, Message, Origin, Role, SessionId, ToolResult};
-    use scrubjay::transcript::{Author, Cause, Compaction, Spilled, Trigger};
+    use scrubjay::transcript::{Author, Cause, Compaction, Marks, Spilled, Trigger};
     use std::sync::Arc;
 
     fn said(transcript: &mut Transcript, role: Role, origin: Origin, block: Block) -> Arc<Message> {
@@ -144,6 +144,9 @@ mod tests {
             restored: Vec::new(),
             before,
             without_thinking: false,
+            without_pictures: false,
+            marks: Marks::default(),
+            report: None,
         };
         add(&mut transcript, Entry::Compacted(compaction.into()));
         let after = transcript.view().count.total();

@@ -19,6 +19,7 @@ const VERSION: &str = "2023-06-01";
 const MESSAGES: &str = "/v1/messages";
 const COUNT: &str = "/v1/messages/count_tokens";
 const CLEARING_BETA: &str = "context-management-2025-06-27";
+const SUMMARY_BETA: &str = "compact-2026-09-04";
 const KEY_NAMES: &str = "ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN";
 
 /// A model behind the Messages API, or behind a server that speaks like it.
@@ -37,9 +38,12 @@ impl Anthropic {
     pub(crate) fn new(wire: Wire, known: Known, betas: &[String]) -> Result<Self, String> {
         let Known { name, window, entry, near } = known;
         let wire = wire.with_header("anthropic-version", VERSION)?;
-        let clearing =
-            with_betas(wire.clone(), &self::betas(betas.iter().chain([&CLEARING_BETA.to_owned()]), LongWindow::AsIs))?;
-        Ok(Self { wire: with_betas(wire, betas)?, clearing, name, window, entry, near })
+        let [clears, summarises] = [CLEARING_BETA, SUMMARY_BETA].map(str::to_owned);
+        // Betas are part of what a service caches by, so a model that can summarise is always asked with that one.
+        let summarises = entry.can(Ability::ServerCompaction).then_some(&summarises);
+        let always = self::betas(betas.iter().chain(summarises), LongWindow::AsIs);
+        let clearing = with_betas(wire.clone(), &self::betas(always.iter().chain([&clears]), LongWindow::AsIs))?;
+        Ok(Self { wire: with_betas(wire, &always)?, clearing, name, window, entry, near })
     }
 
     fn manner(&self, prompt: &Prompt) -> Manner {
@@ -109,6 +113,13 @@ impl Model for Anthropic {
         let question = self.question(MESSAGES, prompt, request::body(prompt, &self.manner(prompt)));
         let ttl = prompt.options.cache_ttl.messages();
         Box::pin(async move { question.ask(|| Assembling::new(&self.name, ttl), on).await })
+    }
+
+    fn summarise<'a>(&'a self, prompt: &'a Prompt, instructions: &'a str) -> Pending<'a, Result<Reply, ModelError>> {
+        let question =
+            self.question(MESSAGES, prompt, request::summary_body(prompt, &self.manner(prompt), instructions));
+        let ttl = prompt.options.cache_ttl;
+        Box::pin(async move { question.ask(|| Assembling::new(&self.name, ttl.messages()), &mut |_| {}).await })
     }
 
     fn count<'a>(&'a self, prompt: &'a Prompt) -> Pending<'a, Result<Option<u64>, ModelError>> {

@@ -55,6 +55,10 @@ impl Model for Recorder {
         self.model.reply(prompt, on)
     }
 
+    fn summarise<'a>(&'a self, prompt: &'a Prompt, instructions: &'a str) -> Pending<'a, Result<Reply, ModelError>> {
+        self.model.summarise(prompt, instructions)
+    }
+
     fn count<'a>(&'a self, prompt: &'a Prompt) -> Pending<'a, Result<Option<u64>, ModelError>> {
         self.model.count(prompt)
     }

@@ -158,6 +158,7 @@ fn draw_block(block: &Block) -> String {
             let failed = if result.is_error { " failed" } else { "" };
             format!("result {}{failed} {}", result.call, short(&result.text()))
         }
+        Kind::Summary(text) => format!("summary {}", short(text)),
         Kind::Other(kind) => format!("other {kind}"),
     }
 }

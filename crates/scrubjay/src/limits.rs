@@ -136,6 +136,9 @@ limits! {
     restored_files = 5 "files" in "layer 4", 0..=100, "read last, and read again after a compaction";
     restored_file_tokens = 5_000 "tokens" in "layer 4", 1..=1_000_000, "of one file that is brought back";
     restored_files_tokens = 50_000 "tokens" in "layer 4", 1..=10_000_000, "of all files that are brought back";
+    restored_skill_tokens = 5_000 "tokens" in "layer 4", 1..=1_000_000, "of one skill, or of the plan, that is brought back";
+    restored_skills_tokens = 25_000 "tokens" in "layer 4", 1..=10_000_000, "of all skills that are brought back";
+    finding_bytes = 300 "bytes" in "layer 4", 20..=65_536, "of one thing that a report names; the transcript has the whole";
 
     record_inline_bytes = 65_536 "bytes" in "transcript", 1_024..=67_108_864, "larger records go to a blob file so that lines stay short";
     record_line_bytes = 33_554_432 "bytes" in "transcript", 65_536..=1_073_741_824, "a longer line is damage, not a record";

@@ -59,6 +59,12 @@ pub trait Model: Send + Sync {
         on: &'a mut (dyn FnMut(Delta) + Send),
     ) -> Pending<'a, Result<Reply, ModelError>>;
 
+    /// Have the service itself summarise a prompt, where it can (`Ability::ServerCompaction`). The summary is a block that
+    /// later requests must begin with, unchanged.
+    fn summarise<'a>(&'a self, _prompt: &'a Prompt, _instructions: &'a str) -> Pending<'a, Result<Reply, ModelError>> {
+        Box::pin(async { Err(ModelError::Refused("this service does not summarise by itself".to_owned())) })
+    }
+
     /// Count a prompt exactly, where that is possible (`None`: it is not).
     fn count<'a>(&'a self, prompt: &'a Prompt) -> Pending<'a, Result<Option<u64>, ModelError>>;
 }

@@ -28,7 +28,7 @@ impl Prompt {
             Some(opening) => Self {
                 tools: opening.tools.clone(),
                 system: opening.system.clone(),
-                instructions: opening.instructions.clone(),
+                instructions: view.instructions().to_vec(),
                 history,
                 options: opening.options.clone(),
             },

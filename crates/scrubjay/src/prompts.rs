@@ -75,6 +75,22 @@ pub fn summarise(focus: &str, part: &str) -> String {
     fill(include_str!("../prompts/compaction/summarise.md"), &[("focus", &focus), ("part", &part)])
 }
 
+/// Asks a service for a summary of its own, which code may not complete: what it may not lose stands beside it.
+pub fn summarise_apart(focus: &str) -> String {
+    summarise(focus, "") + include_str!("../prompts/compaction/quoted-beside.md").trim_end()
+}
+
+/// What stands beside a summary that may not be changed.
+pub fn beside(text: &str) -> String {
+    fill(include_str!("../prompts/compaction/beside.md"), &[("text", text)])
+}
+
+/// Whether a text stands beside such a summary.
+pub fn is_beside(text: &str) -> bool {
+    let frame = include_str!("../prompts/compaction/beside.md");
+    frame.split("{{").next().is_some_and(|head| text.starts_with(head))
+}
+
 /// A summary, as the model that goes on reads it.
 pub fn summary(text: &str) -> String {
     fill(include_str!("../prompts/compaction/summary.md"), &[("summary", text)])
@@ -83,6 +99,16 @@ pub fn summary(text: &str) -> String {
 /// A file that is brought back after a compaction.
 pub fn restored_file(path: &str, text: &str) -> String {
     fill(include_str!("../prompts/compaction/restored-file.md"), &[("path", path), ("text", &fenced(text))])
+}
+
+/// A skill that is brought back after a compaction.
+pub fn restored_skill(name: &str, text: &str) -> String {
+    fill(include_str!("../prompts/compaction/restored-skill.md"), &[("name", name), ("text", text)])
+}
+
+/// The plan that is brought back after a compaction.
+pub fn restored_plan(plan: &str) -> String {
+    fill(include_str!("../prompts/compaction/restored-plan.md"), &[("plan", plan)])
 }
 
 /// Tasks that are brought back after a compaction.

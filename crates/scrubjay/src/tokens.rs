@@ -214,7 +214,7 @@ fn share(message: &Message, block: &Block) -> Share {
 
 fn form(block: &Block) -> Form {
     match block.kind() {
-        Kind::Text(_) => Form::Text,
+        Kind::Text(_) | Kind::Summary(_) => Form::Text,
         Kind::Thinking(_) => Form::Thinking,
         Kind::ToolUse(_) => Form::ToolUse,
         Kind::ToolResult(_) => Form::ToolResult,
@@ -226,7 +226,7 @@ fn form(block: &Block) -> Form {
 /// What one block costs, before fitting (T2).
 pub fn estimate(block: &Block, limits: &Limits) -> u64 {
     match block.kind() {
-        Kind::Text(text) => of_text(text, limits),
+        Kind::Text(text) | Kind::Summary(text) => of_text(text, limits),
         Kind::Image | Kind::Document => limits.image_tokens,
         Kind::ToolResult(result) => of_result(result, limits),
         Kind::Thinking(_) => of_text(block.json(), limits),

@@ -34,7 +34,7 @@ impl Chat {
             Slash::Model(name) => self.model(name).await,
             Slash::Plan => self.plan(),
             Slash::Tasks => self.tasks(),
-            Slash::Uncompact => self.uncompact(),
+            Slash::Uncompact(what) => self.uncompact(what),
             Slash::Compact(compact) => match self.compact(compact).await {
                 Ok(next) => return Ok(next),
                 Err(failure) => Err(failure),

@@ -1,8 +1,8 @@
 //! `/compact` and `/uncompact`: room in the window, looked at first and taken back later.
 
-use super::slash::Compact;
+use super::slash::{Compact, Uncompact};
 use super::{Chat, Next};
-use crate::compaction::{Order, Preview, Questions, not_taken_back, taken_back};
+use crate::compaction::{LastReport, Order, Preview, Questions, bring_back, nothing_to_take_back};
 use crate::failure::Failure;
 use crate::paper::{Tone, unwritten};
 use scrubjay::Error;
@@ -12,6 +12,7 @@ impl Chat {
     pub(super) async fn compact(&mut self, compact: Compact) -> Result<Next, Failure> {
         match compact {
             Compact::List => self.list_questions().map(|()| Next::Stay),
+            Compact::Report => self.report().map(|()| Next::Stay),
             Compact::Preview(order) => self.preview(order).await,
             Compact::Now(order) => self.compact_now(order).await,
         }
@@ -68,9 +69,24 @@ impl Chat {
         }
     }
 
-    pub(super) fn uncompact(&mut self) -> Result<(), Failure> {
+    fn report(&mut self) -> Result<(), Failure> {
+        let Some(session) = &self.session else { return Ok(()) };
+        let words = LastReport::of(session.transcript().view())?.words(self.paper.ink);
+        self.say(&words)
+    }
+
+    pub(super) fn uncompact(&mut self, uncompact: Uncompact) -> Result<(), Failure> {
         let Some(session) = &mut self.session else { return Ok(()) };
-        let done = session.uncompact().map_err(not_taken_back)?;
-        self.aside(&taken_back(&done))
+        let these = match uncompact {
+            Uncompact::List => {
+                let view = session.transcript().before_compaction().ok_or_else(nothing_to_take_back)?;
+                let listed = Questions::of(&view).words()?;
+                return self.say(&listed);
+            }
+            Uncompact::All => None,
+            Uncompact::These(these) => Some(these),
+        };
+        let (_, words) = bring_back(session, these)?;
+        self.aside(&words)
     }
 }

@@ -1,6 +1,6 @@
 //! Slash commands: what a line that begins with `/` means.
 
-use crate::compaction::Order;
+use crate::compaction::{Numbers, Order};
 use crate::nearest::nearest;
 
 /// A command inside the chat.
@@ -16,7 +16,7 @@ pub(super) enum Slash {
     Plan,
     Tasks,
     Compact(Compact),
-    Uncompact,
+    Uncompact(Uncompact),
     Quit,
 }
 
@@ -25,6 +25,8 @@ pub(super) enum Slash {
 pub(super) enum Compact {
     /// Show the questions with their numbers.
     List,
+    /// Show what the last one kept and dropped.
+    Report,
     /// Show what would happen.
     Preview(Order),
     /// Do it.
@@ -39,7 +41,29 @@ impl Compact {
                 Order::read(rest).map(Compact::Preview)
             }
             _ if typed == "list" => Ok(Compact::List),
+            _ if typed == "--report" => Ok(Compact::Report),
             _ => Order::read(typed).map(Compact::Now),
+        }
+    }
+}
+
+/// What `/uncompact` should bring back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Uncompact {
+    /// Nothing: show the questions with their numbers.
+    List,
+    /// Everything.
+    All,
+    /// Some questions with their answers.
+    These(Numbers),
+}
+
+impl Uncompact {
+    fn read(typed: &str) -> Result<Self, String> {
+        match typed {
+            "" => Ok(Uncompact::All),
+            "list" => Ok(Uncompact::List),
+            typed => typed.parse().map(Uncompact::These),
         }
     }
 }
@@ -52,9 +76,9 @@ pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
     (
         "compact",
         "[focus]",
-        "a summary takes the place of what was said; --preview looks first; from N, up_to N: a part",
+        "a summary takes the place of what was said; --preview looks first, --report after; from N, up_to N: a part",
     ),
-    ("uncompact", "", "take the last compaction back"),
+    ("uncompact", "[N-M]", "take the last compaction back, or give those questions back; list shows their numbers"),
     ("notes", "", "the running notes of this session"),
     ("cost", "", "what this session took"),
     ("resume", "[id]", "go on with another session of this project"),
@@ -81,7 +105,7 @@ impl Slash {
             "plan" => Ok(Slash::Plan),
             "tasks" => Ok(Slash::Tasks),
             "compact" => Compact::read(&rest.unwrap_or_default()).map(Slash::Compact),
-            "uncompact" => Ok(Slash::Uncompact),
+            "uncompact" => Uncompact::read(rest.as_deref().unwrap_or_default()).map(Slash::Uncompact),
             "quit" | "exit" => Ok(Slash::Quit),
             unknown => {
                 let meant = nearest(unknown, COMMANDS.iter().map(|(name, _, _)| *name));
@@ -125,7 +149,9 @@ mod tests {
             ("/compact list the open ends", focused(Compact::Now, "list the open ends")),
             ("/compact --preview", Slash::Compact(Compact::Preview(Order::default()))),
             ("/compact --preview the seeds", focused(Compact::Preview, "the seeds")),
-            ("/uncompact", Slash::Uncompact),
+            ("/uncompact", Slash::Uncompact(Uncompact::All)),
+            ("/uncompact 3-5", Slash::Uncompact(Uncompact::These(Numbers { first: 3, last: 5 }))),
+            ("/compact --report", Slash::Compact(Compact::Report)),
             ("/exit", Slash::Quit),
         ] {
             assert_eq!(Slash::read(line), Ok(slash), "{line}");

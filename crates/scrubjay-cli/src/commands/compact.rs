@@ -1,8 +1,8 @@
 //! `scrubjay compact` and `scrubjay uncompact`: the same as in a chat, on a session that lies on disk.
 
 use super::print::next;
-use crate::arguments::{Arguments, CompactFlags, WhichSession};
-use crate::compaction::{Order, Preview, Questions, Stretch, change, not_taken_back, taken_back};
+use crate::arguments::{Arguments, CompactFlags, UncompactFlags, WhichSession};
+use crate::compaction::{LastReport, Order, Preview, Questions, Stretch, bring_back, change, nothing_to_take_back};
 use crate::failure::{Exit, Failure, reason};
 use crate::happening::{Happening, Wire, unattended_wire};
 use crate::paper::{Form, Paper};
@@ -41,6 +41,31 @@ pub(super) fn list(workplace: &Workplace, paper: &Paper, which: &WhichSession) -
     }
 }
 
+/// What the last compaction kept and dropped. Looking disturbs nobody here either.
+pub(super) fn report(workplace: &Workplace, paper: &Paper, which: &WhichSession) -> Result<(), Failure> {
+    let (shelf, place) = super::chosen(workplace, which)?;
+    let (transcript, _) = shelf.peek(&place)?;
+    let report = LastReport::of(transcript.view())?;
+    if paper.form == Form::Words {
+        return paper.line(&report.words(paper.ink));
+    }
+    let mut data = report.json();
+    data["session_id"] = place.id.to_string().into();
+    paper.json("report", data)
+}
+
+/// The questions that could be given back.
+pub(super) fn list_replaced(workplace: &Workplace, paper: &Paper, which: &WhichSession) -> Result<(), Failure> {
+    let (shelf, place) = super::chosen(workplace, which)?;
+    let (transcript, _) = shelf.peek(&place)?;
+    let view = transcript.before_compaction().ok_or_else(nothing_to_take_back)?;
+    let questions = Questions::of(&view);
+    match paper.form {
+        Form::Json => paper.json("questions", json!({ "session_id": place.id, "questions": questions.json() })),
+        Form::Words => paper.line(&questions.words()?),
+    }
+}
+
 /// Compact a session, or show what that would do.
 pub(crate) async fn run(arguments: &Arguments, flags: &CompactFlags, seat: Seat, paper: &Paper) -> Result<(), Failure> {
     let (session, happenings) = open(arguments, &flags.which, &seat, paper)?;
@@ -72,13 +97,13 @@ pub(crate) async fn run(arguments: &Arguments, flags: &CompactFlags, seat: Seat,
     }
 }
 
-/// Take the last compaction back.
-pub(crate) fn undo(arguments: &Arguments, which: &WhichSession, seat: &Seat, paper: &Paper) -> Result<(), Failure> {
-    let (mut session, _) = open(arguments, which, seat, paper)?;
-    let done = session.uncompact().map_err(not_taken_back)?;
+/// Take the last compaction back, or some of it.
+pub(crate) fn undo(arguments: &Arguments, flags: &UncompactFlags, seat: &Seat, paper: &Paper) -> Result<(), Failure> {
+    let (mut session, _) = open(arguments, &flags.which, seat, paper)?;
+    let (done, words) = bring_back(&mut session, flags.questions)?;
     let id = session.transcript().session().as_str();
     match paper.form {
-        Form::Words => paper.line(&taken_back(&done)),
+        Form::Words => paper.line(&words),
         Form::Json => paper.json("uncompact", json!({ "session_id": id, "before": done.before, "after": done.after })),
     }
 }

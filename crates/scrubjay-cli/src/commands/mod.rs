@@ -25,7 +25,7 @@ use std::io::Write as _;
 /// Run one of the commands that only look.
 pub(crate) async fn run(command: &Command, workplace: &Workplace, paper: &Paper) -> Result<(), Failure> {
     match command {
-        Command::Status | Command::Chat | Command::Uncompact { .. } => status::run(workplace, paper),
+        Command::Status | Command::Chat => status::run(workplace, paper),
         Command::Sessions { all } => {
             sessions::run(workplace, paper, if *all { usize::MAX } else { sessions::usual(workplace) })
         }
@@ -33,7 +33,9 @@ pub(crate) async fn run(command: &Command, workplace: &Workplace, paper: &Paper)
             let counting = if *exact { context::Counting::Exact } else { context::Counting::Estimate };
             context::run(workplace, paper, which, counting).await
         }
+        Command::Compact(flags) if flags.report => compact::report(workplace, paper, &flags.which),
         Command::Compact(flags) => compact::list(workplace, paper, &flags.which),
+        Command::Uncompact(flags) => compact::list_replaced(workplace, paper, &flags.which),
         Command::Results { what } => stored(what, workplace, paper),
         Command::Cost { which } => cost::run(workplace, paper, which),
         Command::Savings { which } => savings::run(workplace, paper, which),

@@ -138,6 +138,45 @@ async fn a_part_is_named_by_the_number_of_a_question() {
     stage.run(&["compact", "--from", "1", "--up-to", "1"]).ended_with(2);
 }
 
+// spec: C11
+// spec: C12
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_dropped_is_told_and_single_questions_come_back() {
+    let (simulator, stage) = talked(talkative()).await;
+    stage.run(&["compact", "--report"]).ended_with(3).complained_about(&["no compaction to report on"]);
+    stage.run(&["uncompact", "--list"]).ended_with(3).complained_about(&["no compaction to take back"]);
+    stage.run(&["compact"]).ended_with(0);
+    let report = stage.run(&["compact", "--report"]).ended_with(0).out;
+    for words in
+        ["by the model, at ", " kept, ", "dropped, what matters most first", "constraint   Never push to main."]
+    {
+        assert!(report.contains(words), "{words} in\n{report}");
+    }
+    let told = stage.run(&["compact", "--report", "--json"]).ended_with(0).json();
+    assert_eq!(
+        (&told["schema"], &told["report"]["kept"][0]["what"]),
+        (&json!("scrubjay.report/1"), &json!("constraint"))
+    );
+    stage.run(&["compact", "--report", "--preview"]).ended_with(2);
+
+    let listed = stage.run(&["uncompact", "--list"]).ended_with(0).out;
+    assert!(listed.contains("2  the second question"), "{listed}");
+    let back = stage.run(&["uncompact", "2-3"]).ended_with(0).out;
+    assert!(back.contains("given back: ") && back.contains(" more)"), "{back}");
+    stage.run(&["-c", "-p", "and now?"]).ended_with(0);
+    let asked = simulator.last_request().unwrap().all_text();
+    assert_eq!(asked.matches("an answer of some length about jays").count(), 400, "two answers of three");
+    assert!(asked.contains("Counting jays."), "behind the summary");
+    stage.run(&["uncompact", "2"]).ended_with(3).complained_about(&["in view already"]);
+    stage.run(&["uncompact", "9"]).ended_with(3).complained_about(&["numbered 1 to 3"]);
+    for odd in ["0", "5-3", "x", "1-"] {
+        stage.run(&["uncompact", odd]).ended_with(2).complained_about(&["3-5"]);
+    }
+    stage.run(&["uncompact"]).ended_with(0);
+    stage.run(&["-c", "-p", "once more"]).ended_with(0);
+    assert!(!simulator.last_request().unwrap().all_text().contains("Counting jays."));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_compacted_is_said_with_its_number() {
     let simulator = Simulator::start(Script::new().otherwise(text("Yes."))).await.unwrap();
@@ -230,6 +269,10 @@ async fn in_a_chat_it_is_looked_at_stopped_done_and_taken_back() {
         simulator.set_script(talkative());
         say(&mut terminal, "/compact up_to 2", "/uncompact takes it back");
         say(&mut terminal, "/context", "1 compaction");
+        say(&mut terminal, "/compact --report", "dropped, what matters most first");
+        say(&mut terminal, "/uncompact list", "1  Never push to main.");
+        say(&mut terminal, "/uncompact 2", "the summary stays before them");
+        say(&mut terminal, "/uncompact 7-1", "names no questions");
         say(&mut terminal, "/uncompact", "every message is there again");
         say(&mut terminal, "/compact the birds", "/uncompact takes it back");
         say(&mut terminal, "the last question", "cache ");

@@ -41,7 +41,7 @@ enum State {
 }
 
 /// What the service counted. Counts only ever grow, and a missing one says nothing.
-#[derive(Debug, Default, Clone, Copy, Deserialize)]
+#[derive(Debug, Default, Clone, Deserialize)]
 #[serde(default)]
 struct Counted {
     input_tokens: Option<u64>,
@@ -49,6 +49,11 @@ struct Counted {
     cache_read_input_tokens: Option<u64>,
     output_tokens: Option<u64>,
     cache_creation: Option<Creation>,
+    /// What an iteration was for.
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    /// What was counted apart: a summary is not part of the counts above.
+    iterations: Vec<Counted>,
 }
 
 #[derive(Debug, Default, Clone, Copy, Deserialize)]
@@ -64,11 +69,19 @@ impl Counted {
         self.cache_creation_input_tokens = self.cache_creation_input_tokens.max(more.cache_creation_input_tokens);
         self.cache_read_input_tokens = self.cache_read_input_tokens.max(more.cache_read_input_tokens);
         self.output_tokens = self.output_tokens.max(more.output_tokens);
+        if !more.iterations.is_empty() {
+            self.iterations = more.iterations;
+        }
         if let Some(more) = more.cache_creation {
             let mine = self.cache_creation.get_or_insert_default();
             mine.ephemeral_5m_input_tokens = mine.ephemeral_5m_input_tokens.max(more.ephemeral_5m_input_tokens);
             mine.ephemeral_1h_input_tokens = mine.ephemeral_1h_input_tokens.max(more.ephemeral_1h_input_tokens);
         }
+    }
+
+    /// What the summary took, for a reply that is nothing else.
+    fn of_summary(&self) -> Option<&Self> {
+        self.iterations.iter().rfind(|iteration| iteration.kind.as_deref() == Some("compaction"))
     }
 
     /// As usage; writes without a stated lifetime have the one that was asked for.
@@ -274,7 +287,8 @@ impl Assembly for Assembling {
             let (partial, usage) = self.partial();
             return Err(Broken { partial, usage, because });
         }
-        let (usage, cleared) = (self.counted.usage(self.ttl), self.cleared);
+        let summary = self.counted.of_summary().filter(|_| self.stop.as_deref() == Some("compaction"));
+        let (usage, cleared) = (summary.unwrap_or(&self.counted).usage(self.ttl), self.cleared);
         let blocks = kept(self.slots);
         let stop = stop_reason(self.stop.as_deref(), &blocks);
         Ok(Reply { blocks, usage, stop, model, request_id, cleared })

@@ -27,6 +27,17 @@ pub(crate) fn body(prompt: &Prompt, manner: &Manner) -> String {
     written(head, prompt, manner)
 }
 
+/// The body of a request for the service's own summary: the prompt as it is, and what the summary should hold.
+pub(crate) fn summary_body(prompt: &Prompt, manner: &Manner, instructions: &str) -> String {
+    let head = format!(
+        r#"{{"model":{},"max_tokens":{},"stream":true,"compaction":{{"type":"summarize","instructions":{}}}"#,
+        quoted(&manner.model),
+        manner.max_tokens,
+        quoted(instructions)
+    );
+    written(head, prompt, manner)
+}
+
 /// The body of a request to count: the same prompt, without what only matters for a reply.
 pub(crate) fn count_body(prompt: &Prompt, manner: &Manner) -> String {
     written(format!(r#"{{"model":{}"#, quoted(&manner.model)), prompt, manner)
@@ -196,6 +207,9 @@ mod tests {
         assert_eq!(body(&prompt, &manner()), expected);
         assert_eq!(body(&prompt, &manner()), body(&prompt.clone(), &manner()));
         assert!(!count_body(&prompt, &manner()).contains("max_tokens"));
+        let asked = r#""compaction":{"type":"summarize","instructions":"say \"all\""},"#;
+        let summary = summary_body(&prompt, &manner(), "say \"all\"");
+        assert_eq!(summary.replacen(asked, "", 1), expected, "the same prompt, and what is wanted of it");
     }
 
     #[test]

@@ -63,8 +63,9 @@ pub(crate) fn tools(prompt: &Prompt) -> Vec<String> {
     prompt.tools.iter().map(tool).collect()
 }
 
-/// All messages, in order. A message of ours becomes none, one or several of the dialect's, whatever stands around it, so
-/// that what was sent once is sent the same way again.
+/// All messages, in order. A message of ours becomes none, one or several of the dialect's, so that what was sent once is
+/// sent the same way again. Only texts of the user's that follow each other are one message, because many local models want
+/// the speakers to take turns: a reply always stands between what was sent and what is new.
 pub(crate) fn lines(prompt: &Prompt, manner: &Manner) -> Vec<Line> {
     let mut lines = vec![];
     if !prompt.system.is_empty() {
@@ -73,11 +74,31 @@ pub(crate) fn lines(prompt: &Prompt, manner: &Manner) -> Vec<Line> {
     for message in prompt.instructions.iter().chain(&prompt.history) {
         match message.role {
             Role::Assistant => lines.extend(assistant(message)),
-            Role::User => user(message, manner, &mut lines),
+            Role::User => {
+                let from = lines.len();
+                user(message, manner, &mut lines);
+                join(&mut lines, from);
+            }
             Role::System => lines.extend(Some(message.text()).filter(|t| !t.is_empty()).map(|t| spoken("system", t))),
         }
     }
     lines
+}
+
+/// Make one message of a user's text and the one before it.
+fn join(lines: &mut Vec<Line>, from: usize) {
+    if from > 0 && lines[from..].len() == 1 && lines[from - 1..].iter().all(Line::is_users_text) {
+        let words: Vec<String> = lines.drain(from - 1..).flat_map(|line| line.words).collect();
+        lines.push(spoken(USER, words.join("\n\n")));
+    }
+}
+
+const USER: &str = "user";
+
+impl Line {
+    fn is_users_text(&self) -> bool {
+        self.json.starts_with(r#"{"role":"user","content":""#)
+    }
 }
 
 fn spoken(role: &str, text: String) -> Line {
@@ -145,7 +166,7 @@ fn person(blocks: &[&Block], manner: &Manner) -> Option<Line> {
     let has_picture = blocks.iter().any(|block| url(block).is_some());
     if !has_picture {
         let words: Vec<String> = blocks.iter().filter_map(|block| text(block)).collect();
-        return (!words.is_empty()).then(|| spoken("user", words.join("\n\n")));
+        return (!words.is_empty()).then(|| spoken(USER, words.join("\n\n")));
     }
     let mut words = vec![];
     let mut parts = vec![];
@@ -234,12 +255,17 @@ mod tests {
         // spec: H1
         #[test]
         fn a_longer_conversation_only_adds_bytes(history in samples::conversation(), cut in any::<prop::sample::Index>()) {
-            let earlier = body(&samples::prompt(history[..cut.index(history.len() + 1)].to_vec()), &manner());
+            let cut = cut.index(history.len() + 1);
+            let answered = history.get(cut).is_none_or(|next| next.role == Role::Assistant);
+            let earlier = body(&samples::prompt(history[..cut].to_vec()), &manner());
             let later = body(&samples::prompt(history), &manner());
             let open = earlier.strip_suffix("]}").unwrap();
+            // Where no reply stands between, a text of the user's grows at its end.
+            let open = if answered { open } else { open.trim_end_matches(['"', '}']) };
             prop_assert!(later.starts_with(open));
             let read: serde_json::Value = serde_json::from_str(&later).unwrap();
-            prop_assert!(read["messages"].is_array());
+            let roles: Vec<&str> = read["messages"].as_array().unwrap().iter().map(|it| it["role"].as_str().unwrap()).collect();
+            prop_assert!(roles.windows(2).all(|pair| pair[0] == "tool" || pair[0] != pair[1]), "{:?}", roles);
         }
     }
 }

@@ -6,19 +6,18 @@
 //! Spares: layer 4: notes that are ready become the summary without a call.
 //! Leaves: the headings and italic lines of the template; an update that broke them is rejected.
 
-use super::compaction::{from_notes, restore, rounds};
+use super::compaction::boundary::{Draft, Planned, Subject};
+use super::compaction::{from_notes, rounds};
 use super::notes::{keeper, template};
 use crate::desk::Desk;
 use crate::digest::Digest;
 use crate::errand::Errand;
 use crate::gate::Gate;
-use crate::message::{Block, Message, Origin, Role, SessionId};
-use crate::model::Ability;
+use crate::message::{Message, Origin};
 use crate::paths;
-use crate::prompts;
 use crate::settings::key;
 use crate::tokens::Share;
-use crate::transcript::{Author, Compaction, Noted, Trigger, View};
+use crate::transcript::{Author, Noted, Trigger, View};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -144,36 +143,25 @@ pub fn keep(view: &View, folder: &Path, desk: &Desk) -> io::Result<()> {
 }
 
 /// Let the notes stand for everything they cover, and keep what came after: no model call. `None`: they cannot serve.
-pub fn compaction(view: &View, session: &SessionId, folder: &Path, desk: &Desk) -> Option<Compaction> {
+pub async fn compaction(subject: &Subject<'_>) -> Option<Planned> {
+    let Subject { view, desk, folder, .. } = *subject;
     let noted = view.noted.as_ref()?;
-    let text = std::fs::read_to_string(place(folder)).ok()?;
+    let text = std::fs::read_to_string(place(folder?)).ok()?;
     if template::is_empty(template_of(desk), &text) || rounds::is_open(&view.history) {
         return None;
     }
     let start = rounds::kept_from(&view.history, Some(&noted.upto), &desk.limits)?;
-    let replaced = &view.history[..start];
-    let [first, .., last] = replaced else { return None };
-    let summary = summary(session, replaced, &text, desk)?;
-    Some(Compaction {
-        trigger: Trigger::Auto,
-        author: Author::Notes,
-        first: first.id.clone(),
-        last: last.id.clone(),
-        summary,
-        restored: restore::restored(replaced, session, desk),
-        before: view.count.total(),
-        without_thinking: desk.model.can(Ability::BoundThinking),
-    })
+    let summary = summary(subject, &view.history[..start], &text)?;
+    let draft = Draft { stretch: 0..start, author: Author::Notes, summary, beside: None };
+    subject.checked(Trigger::Auto, draft).await.ok()
 }
 
 /// The notes as a summary: standing constraints before them, the person's own words and a list of anchors after them.
-fn summary(session: &SessionId, replaced: &[Arc<Message>], notes: &str, desk: &Desk) -> Option<Arc<Message>> {
-    let last = replaced.last()?;
-    let limits = &desk.limits;
+fn summary(subject: &Subject<'_>, replaced: &[Arc<Message>], notes: &str) -> Option<Arc<Message>> {
+    let limits = &subject.desk.limits;
     let room = limits.notes_tokens.saturating_add(limits.summary_tokens).saturating_mul(limits.text_bytes_per_token);
     let room = usize::try_from(room).unwrap_or(usize::MAX);
-    let text = from_notes::summary(notes, replaced, room, &|_| None, limits).ok()?.text;
-    let id = crate::transcript::derived_id(session, &format!("notes up to {}", last.id));
-    let (role, origin, at) = (Role::User, Origin::Summary, desk.clock.now());
-    Some(Arc::new(Message { id, role, origin, at, blocks: vec![Block::text(prompts::summary(&text))] }))
+    let wholes = |message: &Message| subject.whole(message);
+    let text = from_notes::summary(notes, replaced, room, &wholes, limits).ok()?.text;
+    Some(subject.summary(replaced, &text))
 }

@@ -29,6 +29,8 @@ pub enum Kind {
     ToolUse(ToolUse),
     /// A tool answers.
     ToolResult(ToolResult),
+    /// The provider's own summary of everything before it, signed: sent back as it came, and first.
+    Summary(String),
     /// Something this version does not know: passed on as it came.
     Other(String),
 }
@@ -125,10 +127,10 @@ impl Block {
         &self.kind
     }
 
-    /// Its prose, if it is prose.
+    /// Its prose, if it is prose or a summary.
     pub fn as_text(&self) -> Option<&str> {
         match &self.kind {
-            Kind::Text(text) => Some(text),
+            Kind::Text(text) | Kind::Summary(text) => Some(text),
             _ => None,
         }
     }
@@ -138,7 +140,7 @@ impl Block {
         match &self.kind {
             Kind::Text(text) => !text.is_empty(),
             Kind::Thinking(_) | Kind::Other(_) => false,
-            Kind::Image | Kind::Document | Kind::ToolUse(_) | Kind::ToolResult(_) => true,
+            Kind::Image | Kind::Document | Kind::ToolUse(_) | Kind::ToolResult(_) | Kind::Summary(_) => true,
         }
     }
 }
@@ -189,6 +191,10 @@ fn understand(json: &str) -> Kind {
             parts: content.map(|content| parts(&content)).unwrap_or_default(),
             is_error: is_error.unwrap_or(false),
         }),
+        ("compaction", Known { content: Some(content), .. }) => match serde_json::from_str(content.get()) {
+            Ok(Some(summary)) => Kind::Summary(summary),
+            _ => Kind::Other(kind),
+        },
         (kind, _) => Kind::Other(kind.to_owned()),
     }
 }

@@ -9,6 +9,7 @@ pub use raw::compact;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::sync::Arc;
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
@@ -125,6 +126,40 @@ impl Message {
             _ => None,
         })
     }
+}
+
+/// What stands where a picture or a document was.
+const IMAGE: &str = include_str!("../../prompts/compaction/image.md");
+const DOCUMENT: &str = include_str!("../../prompts/compaction/document.md");
+
+/// A message without its thinking; `None` when nothing is left of it.
+pub fn without_thinking(message: &Arc<Message>) -> Option<Arc<Message>> {
+    let is_thinking = |block: &Block| matches!(block.kind(), Kind::Thinking(_));
+    if !message.blocks.iter().any(is_thinking) {
+        return Some(message.clone());
+    }
+    let blocks: Vec<Block> = message.blocks.iter().filter(|block| !is_thinking(block)).cloned().collect();
+    (!blocks.is_empty()).then(|| Arc::new(Message { blocks, ..(**message).clone() }))
+}
+
+/// A message in which words stand for pictures and documents, also for those that tools brought.
+pub fn without_pictures(message: &Arc<Message>) -> Arc<Message> {
+    fn named(block: &Block) -> Block {
+        match block.kind() {
+            Kind::Image => Block::text(IMAGE.trim_end()),
+            Kind::Document => Block::text(DOCUMENT.trim_end()),
+            Kind::ToolResult(result) if result.parts.iter().any(is_picture) => {
+                Block::tool_result(ToolResult { parts: result.parts.iter().map(named).collect(), ..result.clone() })
+            }
+            _ => block.clone(),
+        }
+    }
+    let blocks: Vec<Block> = message.blocks.iter().map(named).collect();
+    if blocks == message.blocks { message.clone() } else { Arc::new(Message { blocks, ..(**message).clone() }) }
+}
+
+fn is_picture(block: &Block) -> bool {
+    matches!(block.kind(), Kind::Image | Kind::Document)
 }
 
 /// What a provider counted for one call. Every field counts different tokens: they add up, nothing is in two of them.

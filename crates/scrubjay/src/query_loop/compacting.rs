@@ -2,13 +2,16 @@
 
 use super::receipts::layer_of;
 use super::{Error, Session};
-use crate::context::compaction::boundary::{self, NotCompacted, Part, Planned, Wish};
+use crate::context::compaction::boundary::{self, NotCompacted, Part, Planned, Subject, Wish};
 use crate::context::{self, Full};
 use crate::hooks::{HookEvent, Moment};
+use crate::message::MessageId;
 use crate::prompt_cache::planner::Verdict;
 use crate::settings::key;
-use crate::transcript::{Compaction, Entry, Record, Trigger, View};
+use crate::transcript::{Call, Compaction, Entry, EntryId, Record, Trigger, View};
 use jiff::Timestamp;
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
@@ -31,30 +34,45 @@ impl Session {
     /// What a compaction would do. Nothing is changed but the receipt of the call it took.
     pub async fn preview(&mut self, wish: Wish) -> Result<Planned, Error> {
         let cancel = self.interrupt.arm();
-        let asked = self.desk.clock.now();
-        let planned = self.plan(wish, &cancel).await?;
-        self.book_all(&planned, asked)?;
-        Ok(planned)
+        self.plan(wish, &cancel).await
     }
 
     /// Take the last compaction back, as long as what it replaced still fits.
     pub fn uncompact(&mut self) -> Result<Compacted, Error> {
-        let view = self.transcript.view();
-        let Some((id, compaction)) = view.compactions.last().cloned() else {
-            return Err(Error::NotCompacted(NotCompacted::Nothing));
-        };
-        let before = view.count.total();
+        let (id, compaction) = self.last_compaction()?;
+        self.undo(Entry::Reverted { entry: id }, &compaction)
+    }
+
+    /// Give some messages of the last compaction back, behind its summary, as long as they fit.
+    pub fn give_back(&mut self, mut messages: Vec<MessageId>) -> Result<Compacted, Error> {
+        let (id, compaction) = self.last_compaction()?;
+        let history = &self.transcript.view().history;
+        messages.retain(|id| !history.iter().any(|message| message.id == *id));
+        if messages.is_empty() {
+            return Err(Error::NotCompacted(NotCompacted::AllThere));
+        }
+        self.undo(Entry::GivenBack { compaction: id, messages }, &compaction)
+    }
+
+    fn last_compaction(&self) -> Result<(EntryId, Arc<Compaction>), Error> {
+        let last = self.transcript.view().compactions.last().cloned();
+        last.ok_or(Error::NotCompacted(NotCompacted::Nothing))
+    }
+
+    /// Append what takes something back, if the conversation still fits then.
+    fn undo(&mut self, entry: Entry, compaction: &Compaction) -> Result<Compacted, Error> {
+        let before = self.transcript.view().count.total();
         let mut records = self.transcript.records().to_vec();
         let parent = records.last().map(|record| record.id);
-        let entry = Entry::Reverted { entry: id };
-        records.push(Record { id: parent.map_or(0, |id| id + 1), parent, at: self.desk.clock.now(), entry });
+        let (id, at) = (parent.map_or(0, |id| id + 1), self.desk.clock.now());
+        records.push(Record { id, parent, at, entry: entry.clone() });
         let after = View::of(&records, &self.desk.limits).whole().count.total();
         let refusal = context::budget(&self.transcript, &self.desk).refusal;
         if after > refusal {
             return Err(Error::Full(Full { used: after, refusal }));
         }
-        self.transcript.append(Entry::Reverted { entry: id }, self.desk.clock.now())?;
-        self.receipt_of_undoing(&compaction, after.saturating_sub(before));
+        self.transcript.append(entry, at)?;
+        self.receipt_of_undoing(compaction, after.saturating_sub(before));
         Ok(Compacted { before, after })
     }
 
@@ -73,8 +91,8 @@ impl Session {
 
     /// Layer 3 pays off: no call at all.
     async fn compact_from_notes(&mut self, cancel: &CancellationToken) -> Result<bool, Error> {
-        let Some((compaction, after)) = self.notes_as_summary().await? else { return Ok(false) };
-        self.land(compaction, after, None, cancel).await?;
+        let Some(planned) = self.notes_as_summary().await? else { return Ok(false) };
+        self.land(planned, None, cancel).await?;
         Ok(true)
     }
 
@@ -92,10 +110,9 @@ impl Session {
             Ok(_) => Ok(true),
             Err(Error::NotCompacted(NotCompacted::Interrupted)) => Err(Error::Interrupted),
             Err(Error::NotCompacted(NotCompacted::OpenRound)) => Ok(false),
-            Err(Error::NotCompacted(reason)) => {
-                self.strike(&reason)?;
-                Ok(false)
-            }
+            Err(Error::NotCompacted(reason)) => self.strike(&reason.to_string()).map(|()| false),
+            // A hook that forbids it stands in the way of the compaction and not of the question.
+            Err(Error::Blocked(reason)) => self.strike(&format!("a hook stopped it: {reason}")).map(|()| false),
             Err(other) => Err(other),
         }
     }
@@ -105,8 +122,8 @@ impl Session {
         strikes >= self.desk.limits.compaction_strikes
     }
 
-    fn strike(&mut self, reason: &NotCompacted) -> Result<(), Error> {
-        let entry = Entry::Failed { layer: Compaction::LAYER.to_owned(), because: reason.to_string() };
+    fn strike(&mut self, reason: &str) -> Result<(), Error> {
+        let entry = Entry::Failed { layer: Compaction::LAYER.to_owned(), because: reason.to_owned() };
         self.transcript.append(entry, self.desk.clock.now())?;
         self.desk.events.notice(format!("the conversation was not compacted: {reason}"));
         if self.resting() {
@@ -118,21 +135,18 @@ impl Session {
     }
 
     async fn compact_with(&mut self, wish: Wish, cancel: &CancellationToken) -> Result<Compacted, Error> {
-        let asked = self.desk.clock.now();
         let planned = self.plan(wish, cancel).await?;
-        self.book_all(&planned, asked)?;
-        let Planned { compaction, after, .. } = planned;
-        self.land(compaction, after, None, cancel).await
+        self.land(planned, None, cancel).await
     }
 
     /// The boundary: recorded, told, and heard by hooks.
     pub(super) async fn land(
         &mut self,
-        compaction: Compaction,
-        after: u64,
+        planned: Planned,
         verdict: Option<Verdict>,
         cancel: &CancellationToken,
     ) -> Result<Compacted, Error> {
+        let Planned { compaction, after, .. } = planned;
         let before = compaction.before;
         self.receipt_of_change(layer_of(compaction.author), &self.edit_of(&compaction), verdict.map(Into::into));
         self.transcript.append(Entry::Compacted(compaction.into()), self.desk.clock.now())?;
@@ -158,16 +172,25 @@ impl Session {
             lines.extend(wish.instructions.take());
             wish.instructions = Some(lines.join("\n"));
         }
-        let session = self.transcript.session().clone();
-        let planned = boundary::plan(self.transcript.view(), &session, &self.desk, &wish, cancel).await;
+        let (folder, mut calls, asked) = (self.transcript.folder(), Vec::new(), self.desk.clock.now());
+        let planned = boundary::plan(&self.subject(folder.as_deref()), &wish, &mut calls, cancel).await;
+        self.book_all(&calls, asked)?;
         planned.map_err(Error::NotCompacted)
     }
 
-    fn book_all(&mut self, planned: &Planned, asked: Timestamp) -> Result<(), Error> {
+    /// This session, as something that is compacted.
+    pub(super) fn subject<'a>(&'a self, folder: Option<&'a Path>) -> Subject<'a> {
+        let (view, session) = (self.transcript.view(), self.transcript.session());
+        Subject { view, session, folder, desk: &self.desk }
+    }
+
+    /// What was asked of a model is paid for, whatever came of it.
+    fn book_all(&mut self, calls: &[Call], asked: Timestamp) -> Result<(), Error> {
         let now = self.desk.clock.now();
         let took = Duration::try_from(now.duration_since(asked)).unwrap_or_default();
-        self.receipts_of_errand(&planned.calls, now, took);
-        for call in &planned.calls {
+        self.announce_summaries(calls);
+        self.receipts_of_errand(calls, now, took);
+        for call in calls {
             self.transcript.append(Entry::Replied(call.clone()), now)?;
         }
         Ok(())

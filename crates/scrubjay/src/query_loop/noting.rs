@@ -3,10 +3,11 @@
 use super::{Error, Session};
 use crate::agents::background::{Background, Drained};
 use crate::agents::fork;
+use crate::context::compaction::boundary::Planned;
 use crate::context::{self, session_notes};
 use crate::errand::{Ending, Outcome};
 use crate::settings::key;
-use crate::transcript::{Compaction, Entry, Noted};
+use crate::transcript::{Entry, Noted};
 use jiff::Timestamp;
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -113,7 +114,7 @@ impl Session {
     }
 
     /// The notes as a compaction, where they can serve and the result fits. An update that is running is waited for.
-    pub(super) async fn notes_as_summary(&mut self) -> Result<Option<(Compaction, u64)>, Error> {
+    pub(super) async fn notes_as_summary(&mut self) -> Result<Option<Planned>, Error> {
         if !self.desk.settings.flag(&key::NOTES_COMPACTION) || !self.desk.settings.flag(&key::SESSION_NOTES) {
             return Ok(None);
         }
@@ -121,14 +122,11 @@ impl Session {
         if !self.wait_for_background(wait).await? {
             return Ok(None);
         }
-        let (view, Some(folder)) = (self.transcript.view(), self.transcript.folder()) else { return Ok(None) };
-        let planned = session_notes::compaction(view, self.transcript.session(), &folder, &self.desk);
-        let measured = planned.map(|compaction| {
-            let after = view.compacted(&compaction, &self.desk.limits).count.total();
-            (compaction, after)
-        });
+        let folder = self.transcript.folder();
+        let subject = self.subject(folder.as_deref());
+        let planned = session_notes::compaction(&subject).await;
         let line = context::budget(&self.transcript, &self.desk).compaction;
-        Ok(measured.filter(|(_, after)| *after <= line))
+        Ok(planned.filter(|planned| planned.after <= line))
     }
 
     /// Wait for background work that is running and record what it did; more may start afterwards. Whether nothing runs.

@@ -93,12 +93,12 @@ impl Session {
         if hopeless || !self.desk.settings.flag(&key::COMPACTION) || self.is_noting() {
             return Ok(false);
         }
-        let Some((compaction, after)) = self.notes_as_summary().await? else { return Ok(false) };
-        let verdict = planner::compacts_early(now, &self.edit_of(&compaction), &limits);
+        let Some(planned) = self.notes_as_summary().await? else { return Ok(false) };
+        let verdict = planner::compacts_early(now, &self.edit_of(&planned.compaction), &limits);
         if verdict.decision == Decision::Wait {
             return Ok(false);
         }
-        self.land(compaction, after, Some(verdict), cancel).await?;
+        self.land(planned, Some(verdict), cancel).await?;
         Ok(true)
     }
 

@@ -8,7 +8,7 @@ use crate::ledger::brake::{Brake, State};
 use crate::ledger::budget::{Budget, DayBook, midnight};
 use crate::ledger::{Called, Certainty, Forecast, Layer, Removed, Row, Sent, Share};
 use crate::limits::Limits;
-use crate::message::{Origin, Usage};
+use crate::message::{Origin, StopReason, Usage};
 use crate::prompt::Prompt;
 use crate::prompt_cache::fingerprint::{Break, Fingerprint, Interval, Promise, promise, surprise};
 use crate::prompt_cache::planner::{Edit, Situation, Warmth};
@@ -215,6 +215,18 @@ impl Session {
         let now = clock.now();
         let shared = day_book.as_deref().and_then(|folder| DayBook::at(folder).today(now, zone, limits).ok());
         shared.unwrap_or_else(|| Budget::of(self.ledger(), midnight(now, zone), limits))
+    }
+
+    /// A service that summarises by itself reads the request without `context_management`, and so finds another cache than
+    /// the conversation's: that break is announced.
+    pub(super) fn announce_summaries(&mut self, calls: &[Call]) {
+        let opening = self.transcript.view().opening.as_ref();
+        let managed = opening.is_some_and(|opening| opening.options.context_management.is_some());
+        let theirs = StopReason::Other("compaction".to_owned());
+        for _ in calls.iter().filter(|call| managed && call.stop == theirs) {
+            let at = self.desk.clock.now();
+            self.receipts.book(Row::Announced { at, cause: Cause::Us }, &self.desk);
+        }
     }
 
     /// Layer 1 kept a result out of the window.

@@ -1,6 +1,6 @@
 //! What can happen in a session.
 
-use super::Opening;
+use super::{Marks, Opening, Report};
 use crate::digest::Digest;
 use crate::message::{Message, MessageId, StopReason, ToolCallId, Usage};
 use jiff::Timestamp;
@@ -74,6 +74,13 @@ pub enum Entry {
     Noted(Noted),
     /// Layer 4: a stretch of the conversation is replaced by a summary.
     Compacted(Arc<Compaction>),
+    /// Messages that a compaction replaced stand again, behind its summary.
+    GivenBack {
+        /// Which compaction.
+        compaction: EntryId,
+        /// Which messages.
+        messages: Vec<MessageId>,
+    },
     /// An earlier entry no longer counts. Nothing was lost, so taking it back is one more line.
     Reverted {
         /// Which one.
@@ -171,6 +178,15 @@ pub struct Compaction {
     /// Thinking in the messages that were kept is left out, because it was bound to what is gone.
     #[serde(default)]
     pub without_thinking: bool,
+    /// Pictures and documents in the messages that were kept are named and no longer shown.
+    #[serde(default)]
+    pub without_pictures: bool,
+    /// What else is known of this place.
+    #[serde(default)]
+    pub marks: Marks,
+    /// What survived and what did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub report: Option<Report>,
 }
 
 /// The first entry of a file.
@@ -226,7 +242,7 @@ impl Entry {
             Entry::Opened { because, .. } => *because,
             Entry::Mended { .. } => Some(Cause::History),
             Entry::Cleared { because, .. } => Some(*because),
-            Entry::Compacted(_) | Entry::Reverted { .. } => Some(Cause::Us),
+            Entry::Compacted(_) | Entry::GivenBack { .. } | Entry::Reverted { .. } => Some(Cause::Us),
             _ => None,
         }
     }
@@ -290,6 +306,12 @@ struct ClearedData {
 }
 
 #[derive(Serialize, Deserialize)]
+struct GivenBackData {
+    compaction: EntryId,
+    messages: Vec<MessageId>,
+}
+
+#[derive(Serialize, Deserialize)]
 struct RevertedData {
     entry: EntryId,
 }
@@ -315,6 +337,9 @@ impl Record {
             }
             Entry::Noted(data) => self.outgoing("noted", data),
             Entry::Compacted(data) => self.outgoing("compacted", data),
+            Entry::GivenBack { compaction, messages } => {
+                self.outgoing("given_back", &GivenBackData { compaction: *compaction, messages: messages.clone() })
+            }
             Entry::Reverted { entry } => self.outgoing("reverted", &RevertedData { entry: *entry }),
             Entry::Failed { layer, because } => {
                 self.outgoing("failed", &FailedData { layer: layer.clone(), because: because.clone() })
@@ -351,6 +376,10 @@ impl Record {
             }
             "noted" => Entry::Noted(serde_json::from_str(data)?),
             "compacted" => Entry::Compacted(Arc::new(serde_json::from_str(data)?)),
+            "given_back" => {
+                let GivenBackData { compaction, messages } = serde_json::from_str(data)?;
+                Entry::GivenBack { compaction, messages }
+            }
             "reverted" => Entry::Reverted { entry: serde_json::from_str::<RevertedData>(data)?.entry },
             "failed" => {
                 let FailedData { layer, because } = serde_json::from_str(data)?;

@@ -2,11 +2,13 @@
 
 mod entry;
 mod file;
+mod marks;
 mod opening;
 mod view;
 
 pub use entry::{Author, Began, Call, Cause, Compaction, Entry, EntryId, Noted, Record, Spilled, Trigger};
 pub use file::{Damage, FORMAT, Log, Reading, read, read_as, read_from, take_pen};
+pub use marks::{Brought, Finding, Marks, Report, Segment, What};
 pub use opening::{Lifetimes, Opening, Options, Thinking, ToolSpec, Ttl};
 pub use view::{CLEARED, Spent, View};
 
@@ -132,6 +134,10 @@ impl Transcript {
                     Some(place) => Entry::Reverted { entry: *place },
                     None => continue,
                 },
+                Entry::GivenBack { compaction, messages } => match places.get(compaction) {
+                    Some(place) => Entry::GivenBack { compaction: *place, messages: messages.clone() },
+                    None => continue,
+                },
                 other => other.clone(),
             };
             copy.append(entry, record.at)?;
@@ -210,6 +216,13 @@ impl Transcript {
     /// What it adds up to.
     pub fn view(&self) -> &View {
         &self.view
+    }
+
+    /// The conversation as it was before the last compaction in force: what can be given back.
+    pub fn before_compaction(&self) -> Option<View> {
+        let (id, _) = self.view.compactions.last()?;
+        let end = self.records.iter().position(|record| record.id == *id)?;
+        Some(View::of(&self.records[..end], &self.limits))
     }
 
     /// The folder of everything that belongs to it: stored results, notes.

@@ -3,7 +3,7 @@
 use super::{Compaction, Entry, EntryId, Noted, Opening, Record, Spilled};
 use crate::digest::FilesSeen;
 use crate::limits::Limits;
-use crate::message::{Block, Kind, Message, MessageId, Origin, ToolCallId, ToolResult, Usage};
+use crate::message::{self, Block, Kind, Message, MessageId, Origin, ToolCallId, ToolResult, Usage};
 use crate::tokens::{self, Count, Form, Share};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -65,7 +65,11 @@ impl View {
             match &record.entry {
                 // What the service measured then was another conversation.
                 Entry::Replied(call) if between => view.spend(call),
-                _ => view.apply(record, limits),
+                // Thinking of that time was bound to what was sent then.
+                Entry::Said(said) if between => {
+                    message::without_thinking(said).iter().for_each(|said| view.say(said, limits));
+                }
+                _ => view.apply(record, records, limits),
             }
         }
         view
@@ -75,7 +79,7 @@ impl View {
     pub fn follow(&mut self, records: &[Record], limits: &Limits) {
         match records.last() {
             Some(Record { entry: Entry::Reverted { .. }, .. }) => *self = Self::of(records, limits),
-            Some(record) => self.apply(record, limits),
+            Some(record) => self.apply(record, records, limits),
             None => {}
         }
     }
@@ -93,7 +97,7 @@ impl View {
         view
     }
 
-    fn apply(&mut self, record: &Record, limits: &Limits) {
+    fn apply(&mut self, record: &Record, records: &[Record], limits: &Limits) {
         match &record.entry {
             Entry::Opened { opening, .. } => self.open(opening, limits),
             Entry::Said(message) => self.say(message, limits),
@@ -106,6 +110,7 @@ impl View {
             Entry::Cleared { results, .. } => self.clear(results, limits),
             Entry::Noted(noted) => self.noted = Some(noted.clone()),
             Entry::Compacted(compaction) => self.compact(record.id, compaction, limits),
+            Entry::GivenBack { compaction, messages } => self.give_back(*compaction, messages, records, limits),
             Entry::Failed { layer, .. } => *self.strikes.entry(layer.clone()).or_default() += 1,
             Entry::Replied(call) => self.reply(call),
             Entry::Reverted { .. } => self.count.forget_report(),
@@ -145,6 +150,16 @@ impl View {
         }
     }
 
+    /// What the conversation begins with. A provider's own summary must come first and stands for these too; they are
+    /// brought back after it.
+    pub fn instructions(&self) -> &[Arc<Message>] {
+        let is_summary = |message: &Arc<Message>| matches!(message.blocks[..], [ref block, ..] if matches!(block.kind(), Kind::Summary(_)));
+        match &self.opening {
+            Some(opening) if !self.history.first().is_some_and(is_summary) => &opening.instructions,
+            _ => &[],
+        }
+    }
+
     fn recount(&mut self, limits: &Limits) {
         let mut count = self.count.emptied();
         if let Some(opening) = &self.opening {
@@ -153,9 +168,9 @@ impl View {
                 let text = tokens::of_text(&tool.name, limits) + tokens::of_text(&tool.description, limits);
                 count.add(Share::Tools, Form::Other, text + tokens::of_json(tool.input_schema.get(), limits));
             }
-            for message in &opening.instructions {
-                count.add_message(message, limits);
-            }
+        }
+        for message in self.instructions() {
+            count.add_message(message, limits);
         }
         for message in &self.history {
             count.add_message(message, limits);
@@ -181,15 +196,63 @@ impl View {
     fn compact(&mut self, id: EntryId, compaction: &Arc<Compaction>, limits: &Limits) {
         let Some((first, last)) = self.stretch(&compaction.first, &compaction.last) else { return };
         let mut kept = self.history.split_off(last + 1);
-        self.history.truncate(first);
+        let gone = self.history.split_off(first);
+        self.forget(&gone);
         self.history.push(compaction.summary.clone());
         if compaction.without_thinking {
-            kept = kept.iter().filter_map(without_thinking).collect();
+            kept = kept.iter().filter_map(message::without_thinking).collect();
+        }
+        if compaction.without_pictures {
+            // A question that is not answered yet may be about its pictures.
+            let seen = kept.iter().rposition(|message| message.origin == Origin::Model).map_or(0, |at| at + 1);
+            kept[..seen].iter_mut().for_each(|message| *message = message::without_pictures(message));
         }
         self.history.append(&mut kept);
         self.history.extend(compaction.restored.iter().cloned());
         self.compactions.push((id, compaction.clone()));
         self.strikes.remove(Compaction::LAYER);
+        self.recount(limits);
+    }
+
+    /// Decisions about tool results that are no longer there.
+    fn forget(&mut self, gone: &[Arc<Message>]) {
+        for result in gone.iter().flat_map(|message| message.tool_results()) {
+            self.spilled.remove(&result.call);
+            self.cleared.remove(&result.call);
+        }
+    }
+
+    /// The opposite of forgetting.
+    fn recall(&mut self, records: &[Record]) {
+        let results = self.history.iter().flat_map(|message| message.tool_results());
+        let calls: BTreeSet<&ToolCallId> = results.map(|result| &result.call).collect();
+        for record in records {
+            if let Entry::Spilled(spilled) = &record.entry
+                && calls.contains(&spilled.call)
+            {
+                self.spilled.insert(spilled.call.clone(), spilled.clone());
+            }
+        }
+    }
+
+    /// Put messages behind the summary that replaced them, in their order. What was thought behind it was bound to what
+    /// stood there before.
+    fn give_back(&mut self, compaction: EntryId, ids: &[MessageId], records: &[Record], limits: &Limits) {
+        let summary = self.compactions.iter().find(|(id, _)| *id == compaction).map(|(_, found)| &found.summary.id);
+        let Some(at) = summary.and_then(|id| self.history.iter().position(|message| message.id == *id)) else { return };
+        let mut behind = self.history.split_off(at + 1);
+        let mut older: BTreeSet<&MessageId> = BTreeSet::new();
+        for record in records {
+            let Entry::Said(message) = &record.entry else { continue };
+            let is_there = self.history.iter().chain(&behind).any(|known| known.id == message.id);
+            if ids.contains(&message.id) && !is_there {
+                let place = behind.iter().take_while(|known| older.contains(&known.id)).count();
+                behind.insert(place, message.clone());
+            }
+            older.insert(&message.id);
+        }
+        self.history.extend(behind.iter().filter_map(message::without_thinking));
+        self.recall(records);
         self.recount(limits);
     }
 
@@ -203,6 +266,12 @@ impl View {
 impl Compaction {
     /// The name under which failures are counted.
     pub const LAYER: &'static str = "compaction";
+
+    /// Everything that speaks for what it replaced: the summary, and what code had to add beside one it may not touch.
+    pub fn words(&self) -> String {
+        let beside = self.restored.iter().filter(|message| message.origin == Origin::Summary);
+        std::iter::once(&self.summary).chain(beside).map(|message| message.text()).collect::<Vec<_>>().join("\n")
+    }
 }
 
 fn with_cleared(message: &Message, results: &[ToolCallId]) -> Message {
@@ -213,14 +282,4 @@ fn with_cleared(message: &Message, results: &[ToolCallId]) -> Message {
         _ => block.clone(),
     });
     Message { blocks: blocks.collect(), ..message.clone() }
-}
-
-/// `None` when nothing is left of it.
-fn without_thinking(message: &Arc<Message>) -> Option<Arc<Message>> {
-    let is_thinking = |block: &Block| matches!(block.kind(), Kind::Thinking(_));
-    if !message.blocks.iter().any(is_thinking) {
-        return Some(message.clone());
-    }
-    let blocks: Vec<Block> = message.blocks.iter().filter(|block| !is_thinking(block)).cloned().collect();
-    (!blocks.is_empty()).then(|| Arc::new(Message { blocks, ..(**message).clone() }))
 }

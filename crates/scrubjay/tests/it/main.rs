@@ -5,6 +5,8 @@
 
 mod architecture;
 mod background;
+mod bound_thinking;
+mod boundary;
 mod compaction;
 mod fence;
 mod fork;

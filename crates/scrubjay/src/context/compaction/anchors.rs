@@ -130,7 +130,7 @@ fn places(message: &Message) -> Vec<(Place, String)> {
                 all.push((|by| &mut by.calls, rest));
             }
             Kind::ToolResult(result) => all.push((|by| &mut by.tools, result.text())),
-            Kind::Image | Kind::Document | Kind::Thinking(_) | Kind::Other(_) => {}
+            Kind::Image | Kind::Document | Kind::Thinking(_) | Kind::Summary(_) | Kind::Other(_) => {}
         }
     }
     all

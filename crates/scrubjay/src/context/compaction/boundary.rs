@@ -2,18 +2,31 @@
 //! (a preview) or appended.
 
 use super::extract::{self, TooSmall};
-use super::fidelity::Report;
-use super::{fidelity, restore, rounds, sections};
+use super::{fidelity, quotes, restore, rounds, summariser};
 use crate::desk::Desk;
-use crate::limits::Limits;
-use crate::message::{Block, Kind, Message, MessageId, Origin, Role, SessionId, ToolResult};
-use crate::model::{Ability, ModelError, Reply};
-use crate::prompt::Prompt;
+use crate::message::{Block, Kind, Message, MessageId, Origin, Role, SessionId};
+use crate::model::{Ability, ModelError};
+use crate::paths;
 use crate::prompts;
-use crate::transcript::{Author, Call, Compaction, Trigger, View};
+use crate::transcript::{Author, Call, Compaction, Marks, Segment, Trigger, View};
+use std::collections::BTreeSet;
 use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
+
+/// A conversation that is to be compacted, and what that needs.
+#[derive(Clone, Copy)]
+pub struct Subject<'a> {
+    /// The conversation.
+    pub view: &'a View,
+    /// Its session.
+    pub session: &'a SessionId,
+    /// Where the session's own files lie, if it is on disk.
+    pub folder: Option<&'a Path>,
+    /// What it works with.
+    pub desk: &'a Desk,
+}
 
 /// What is to be compacted, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,8 +59,16 @@ pub struct Planned {
     pub after: u64,
     /// The model calls it took.
     pub calls: Vec<Call>,
-    /// What of the replaced messages survives in the summary, and what does not.
-    pub report: Report,
+}
+
+/// A summary that is written and not checked yet.
+pub(crate) struct Draft {
+    /// The messages it stands for.
+    pub(crate) stretch: Range<usize>,
+    pub(crate) author: Author,
+    pub(crate) summary: Arc<Message>,
+    /// What code adds where the summary itself may not be changed.
+    pub(crate) beside: Option<Arc<Message>>,
 }
 
 /// Why there is no compaction. The conversation is as it was.
@@ -59,6 +80,9 @@ pub enum NotCompacted {
     /// There is nothing there.
     #[error("there is nothing to compact yet")]
     Nothing,
+    /// Everything that was to be given back is there.
+    #[error("these messages are in view already; nothing was changed")]
+    AllThere,
     /// No such message.
     #[error("there is no message {0} in the conversation")]
     NoSuchMessage(MessageId),
@@ -84,45 +108,144 @@ pub enum NotCompacted {
     Interrupted,
 }
 
-/// Plan a compaction: choose the stretch, have it summarised, and check the result.
+/// Plan a compaction: choose the stretch, have it summarised, and check the result. What was asked of a model on the way is
+/// in `calls`, also when nothing came of it.
 pub async fn plan(
-    view: &View,
-    session: &SessionId,
-    desk: &Desk,
+    subject: &Subject<'_>,
     wish: &Wish,
+    calls: &mut Vec<Call>,
     cancel: &CancellationToken,
 ) -> Result<Planned, NotCompacted> {
+    let Subject { view, desk, .. } = *subject;
     if rounds::is_open(&view.history) {
         return Err(NotCompacted::OpenRound);
     }
     let stretch = stretch(&view.history, &wish.part)?;
     let replaced = &view.history[stretch.clone()];
-    let [first, .., last] = replaced else { return Err(NotCompacted::Nothing) };
-    let (author, text, calls) = if desk.model.is_a_mind() {
-        let asked = Asked { view, stretch: stretch.clone(), wish, desk };
-        let (text, calls) = asked.summary(cancel).await?;
-        (Author::Model, text, calls)
-    } else {
-        let room = room(&desk.limits);
-        (Author::Extract, extract::summarise(replaced, room, &|_| None, &desk.limits)?.text, Vec::new())
-    };
-    let report = fidelity::check(replaced, &text, &desk.limits);
-    let kept = stretch.end < view.history.len();
-    let compaction = Compaction {
-        trigger: wish.trigger,
-        author,
-        first: first.id.clone(),
-        last: last.id.clone(),
-        summary: summary_message(session, last, &text, desk),
-        restored: restore::restored(&view.history, session, desk),
-        before: view.count.total(),
-        without_thinking: kept && desk.model.can(Ability::BoundThinking),
-    };
-    let after = view.compacted(&compaction, &desk.limits).count.total();
-    if !fidelity::is_worth_it(compaction.before, after, &desk.limits) {
-        return Err(NotCompacted::NotSmaller { before: compaction.before, after });
+    if replaced.len() < 2 {
+        return Err(NotCompacted::Nothing);
     }
-    Ok(Planned { compaction, after, calls, report })
+    // Before a call is paid for: what may not be left out must fit.
+    extract::fits(replaced, &desk.limits)?;
+    let draft = if desk.model.is_a_mind() {
+        summariser::draft(subject, stretch, wish, calls, cancel).await?
+    } else {
+        let wholes = |message: &Message| subject.whole(message);
+        let text = extract::summarise(replaced, extract::room(&desk.limits), &wholes, &desk.limits)?.text;
+        let summary = subject.summary(replaced, &text);
+        Draft { stretch, author: Author::Extract, summary, beside: None }
+    };
+    let mut planned = subject.checked(wish.trigger, draft).await?;
+    planned.calls.clone_from(calls);
+    Ok(planned)
+}
+
+impl Subject<'_> {
+    /// The boundary around a summary: what stays, what comes back, what was lost. It must be worth it.
+    pub(crate) async fn checked(&self, trigger: Trigger, draft: Draft) -> Result<Planned, NotCompacted> {
+        let Subject { view, desk, .. } = *self;
+        let Draft { stretch, author, summary, beside } = draft;
+        let [first, .., last] = &view.history[stretch.clone()] else { return Err(NotCompacted::Nothing) };
+        let (restored, brought) = restore::restored(self, &stretch).await;
+        let (marks, tail) = (self.marks(&stretch, &summary), stretch.end < view.history.len());
+        let is_bound = desk.model.can(Ability::BoundThinking) && !self.stays_valid(&stretch, &summary);
+        let mut compaction = Compaction {
+            trigger,
+            author,
+            first: first.id.clone(),
+            last: last.id.clone(),
+            restored: beside.into_iter().chain(self.instructions(&summary)).chain(restored).collect(),
+            before: view.count.total(),
+            without_thinking: tail && is_bound,
+            without_pictures: tail && !is_services(&summary),
+            marks: Marks { brought, ..marks },
+            summary,
+            report: None,
+        };
+        let report = fidelity::check(&view.history[stretch], &compaction.words(), &desk.limits);
+        compaction.report = Some(report);
+        let after = view.compacted(&compaction, &desk.limits).count.total();
+        if !fidelity::is_worth_it(compaction.before, after, &desk.limits) {
+            return Err(NotCompacted::NotSmaller { before: compaction.before, after });
+        }
+        Ok(Planned { compaction, after, calls: Vec::new() })
+    }
+
+    fn marks(&self, stretch: &Range<usize>, summary: &Message) -> Marks {
+        let history = &self.view.history;
+        let kept = if stretch.end < history.len() { &history[stretch.end..] } else { &history[..stretch.start] };
+        let segment = |(head, tail): (&Arc<Message>, &Arc<Message>)| Segment {
+            head: head.id.clone(),
+            anchor: summary.id.clone(),
+            tail: tail.id.clone(),
+        };
+        let used = history.iter().flat_map(|message| message.tool_uses()).map(|call| call.name.clone());
+        let earlier = self.view.compactions.iter().flat_map(|(_, compaction)| compaction.marks.tools.iter().cloned());
+        Marks {
+            after: history.last().map(|last| last.id.clone()),
+            kept: kept.first().zip(kept.last()).map(segment),
+            tools: used.chain(earlier).collect::<BTreeSet<_>>().into_iter().collect(),
+            ..Marks::default()
+        }
+    }
+
+    /// Thinking behind a service's own summary stays valid where it follows directly and the speaker changes there.
+    fn stays_valid(&self, stretch: &Range<usize>, summary: &Message) -> bool {
+        let history = &self.view.history;
+        let changes = history.get(stretch.end).is_none_or(|next| next.role != history[stretch.end - 1].role);
+        is_services(summary) && changes
+    }
+
+    /// What every conversation here begins with comes back where a service's summary has taken its place.
+    fn instructions(&self, summary: &Message) -> Vec<Arc<Message>> {
+        match &self.view.opening {
+            Some(opening) if is_services(summary) => opening.instructions.clone(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The message that stands for what was said. Its id is derived, like every other.
+    pub(crate) fn summary(&self, replaced: &[Arc<Message>], text: &str) -> Arc<Message> {
+        self.standing_for(replaced, "summary", Role::User, vec![Block::text(prompts::summary(text))])
+    }
+
+    pub(super) fn standing_for(
+        &self,
+        replaced: &[Arc<Message>],
+        what: &str,
+        role: Role,
+        blocks: Vec<Block>,
+    ) -> Arc<Message> {
+        let last = replaced.last().map(|last| last.id.as_str()).unwrap_or_default();
+        let id = crate::transcript::derived_id(self.session, &format!("{what} of {last}"));
+        Arc::new(Message { id, role, origin: Origin::Summary, at: self.desk.clock.now(), blocks })
+    }
+
+    /// Where the whole of a long message of the person's can be read. It is stored the first time somebody asks.
+    pub(crate) fn whole(&self, message: &Message) -> Option<String> {
+        let text = message.text();
+        if text.trim().len() <= quotes::longest(&self.desk.limits) {
+            return None;
+        }
+        let folder = self.folder?.join("messages");
+        let file = folder.join(format!("{}.txt", paths::file_name_for(message.id.as_str())));
+        let stored = match file.exists() {
+            true => Ok(()),
+            false => paths::create_dir_private(&folder).and_then(|()| paths::write_private(&file, text.as_bytes())),
+        };
+        match stored {
+            Ok(()) => Some(file.display().to_string()),
+            Err(error) => {
+                self.desk.events.notice(format!("a long message stays in the transcript alone: {error}"));
+                None
+            }
+        }
+    }
+}
+
+/// Whether a service wrote it and has sealed it.
+fn is_services(summary: &Message) -> bool {
+    summary.blocks.iter().any(|block| matches!(block.kind(), Kind::Summary(_)))
 }
 
 /// Which messages are replaced: whole rounds only.
@@ -142,123 +265,6 @@ fn stretch(history: &[Arc<Message>], part: &Part) -> Result<Range<usize>, NotCom
 
 /// Where a question begins that the model has not answered yet: it stays as it is, so that it can be answered.
 fn answered(history: &[Arc<Message>]) -> usize {
-    let is_old = |message: &Arc<Message>| matches!(message.origin, Origin::Model | Origin::Tool | Origin::Summary);
+    let is_old = |message: &Arc<Message>| matches!(message.origin, Origin::Model | Origin::Tool);
     history.iter().rposition(is_old).map_or(0, |at| at + 1)
-}
-
-/// How many bytes a summary may take.
-fn room(limits: &Limits) -> usize {
-    usize::try_from(limits.summary_tokens.saturating_mul(limits.text_bytes_per_token)).unwrap_or(usize::MAX)
-}
-
-/// The message that stands for what was said. Its id is derived, like every other.
-fn summary_message(session: &SessionId, last: &Message, text: &str, desk: &Desk) -> Arc<Message> {
-    let id = crate::transcript::derived_id(session, &format!("summary of {}", last.id));
-    let blocks = vec![Block::text(prompts::summary(text))];
-    Arc::new(Message { id, role: Role::User, origin: Origin::Summary, at: desk.clock.now(), blocks })
-}
-
-/// A question to the model: the parent's exact prefix and one more message.
-struct Asked<'a> {
-    view: &'a View,
-    stretch: Range<usize>,
-    wish: &'a Wish,
-    desk: &'a Desk,
-}
-
-impl Asked<'_> {
-    async fn summary(&self, cancel: &CancellationToken) -> Result<(String, Vec<Call>), NotCompacted> {
-        let mut prompt = Prompt::of(self.view);
-        prompt.history.truncate(self.stretch.end);
-        prompt.history.push(self.directive());
-        let mut calls = Vec::new();
-        let (mut too_long, mut refused) = (0, false);
-        loop {
-            let replied = tokio::select! {
-                biased;
-                () = cancel.cancelled() => return Err(NotCompacted::Interrupted),
-                replied = ask(self.desk, &prompt) => replied,
-            };
-            let reply = match replied {
-                Err(ModelError::PromptTooLong { over_by }) if too_long < self.desk.limits.summary_retries => {
-                    too_long += 1;
-                    shorten(&mut prompt, over_by, &self.desk.limits);
-                    continue;
-                }
-                replied => replied.map_err(NotCompacted::Model)?,
-            };
-            calls.push(booked(&reply));
-            // Tools stay listed, because they are part of the prefix; a call is refused once, then it counts as silence.
-            if !reply.is_final() && !refused {
-                refused = true;
-                refuse(&mut prompt, &reply, self.desk);
-                continue;
-            }
-            let text = self.checked(&reply)?;
-            return Ok((text, calls));
-        }
-    }
-
-    /// What the model wrote, in nine sections, with what may not be left out put back by code: standing constraints, and
-    /// every word of the person.
-    fn checked(&self, reply: &Reply) -> Result<String, NotCompacted> {
-        let said = reply.blocks.iter().filter_map(Block::as_text).collect::<Vec<_>>().join("\n");
-        let parts = sections::parse(&said);
-        if parts.is_empty() {
-            return Err(NotCompacted::Empty);
-        }
-        let (limits, replaced) = (&self.desk.limits, &self.view.history[self.stretch.clone()]);
-        Ok(fidelity::complete(&parts, replaced, room(limits), &|_| None, limits)?.text)
-    }
-
-    fn directive(&self) -> Arc<Message> {
-        let focus = self.wish.instructions.as_deref().unwrap_or_default();
-        let part = match self.wish.part {
-            Part::From(_) => self.view.history[self.stretch.start].text(),
-            _ => String::new(),
-        };
-        let blocks = vec![Block::text(prompts::errand("compact", &prompts::summarise(focus, &part)))];
-        let (id, at) = (MessageId::new("summarise"), self.desk.clock.now());
-        Arc::new(Message { id, role: Role::User, origin: Origin::Reminder, at, blocks })
-    }
-}
-
-async fn ask(desk: &Desk, prompt: &Prompt) -> Result<Reply, ModelError> {
-    let mut quiet = |_| {};
-    desk.model.reply(prompt, &mut quiet).await
-}
-
-fn booked(reply: &Reply) -> Call {
-    Call {
-        source: "compact".to_owned(),
-        model: reply.model.clone(),
-        usage: reply.usage,
-        stop: reply.stop.clone(),
-        cleared: reply.cleared,
-    }
-}
-
-/// Leave out the oldest rounds; the directive at the end stays.
-fn shorten(prompt: &mut Prompt, over_by: Option<u64>, limits: &Limits) {
-    let directive = prompt.history.pop();
-    let gone = rounds::without_oldest(&prompt.history, over_by, limits);
-    prompt.history.drain(..gone);
-    prompt.history.extend(directive);
-}
-
-fn refuse(prompt: &mut Prompt, reply: &Reply, desk: &Desk) {
-    let at = desk.clock.now();
-    let (said, told) = (MessageId::new("called"), MessageId::new("refused"));
-    let results = reply.blocks.iter().filter_map(|block| match block.kind() {
-        Kind::ToolUse(call) => Some(Block::tool_result(ToolResult {
-            call: call.id.clone(),
-            parts: vec![Block::text(prompts::NO_TOOLS_NOW.trim())],
-            is_error: true,
-        })),
-        _ => None,
-    });
-    let results = results.collect();
-    let blocks = reply.blocks.clone();
-    prompt.history.push(Arc::new(Message { id: said, role: Role::Assistant, origin: Origin::Model, at, blocks }));
-    prompt.history.push(Arc::new(Message { id: told, role: Role::User, origin: Origin::Tool, at, blocks: results }));
 }

@@ -3,7 +3,8 @@
 
 use super::prose::{Voice, head, one_line, sentences};
 use crate::limits::Limits;
-use crate::message::{Message, MessageId, Origin};
+use crate::message::{Message, MessageId, Origin, Role};
+use crate::prompts;
 use serde::{Deserialize, Serialize};
 use std::borrow::Borrow;
 use std::collections::{HashMap, HashSet};
@@ -38,10 +39,15 @@ pub fn pinned<M: Borrow<Message>>(messages: &[M], limits: &Limits) -> Vec<Constr
     let mut found = Found::default();
     for message in messages.iter().map(Borrow::borrow) {
         let more = match message.origin {
-            Origin::Summary => parse_pinned(&message.text()),
+            // What a service wrote is a model's word; only our own block speaks for the person.
+            Origin::Summary if message.role == Role::User => parse_pinned(&message.text()),
             Origin::Person => in_text(&message.text(), &message.id, limits),
             _ => Vec::new(),
         };
+        // A block beside a service's summary stands behind what was kept and has that too, in the order in which it was said.
+        if message.origin == Origin::Summary && prompts::is_beside(&message.text()) {
+            found = Found::default();
+        }
         more.into_iter().for_each(|constraint| found.add(constraint));
     }
     found.all
@@ -384,8 +390,11 @@ fn binds_in_chinese(plain: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::sections::parse;
+    use super::super::{extract, fidelity, from_notes};
     use super::*;
-    use crate::message::{Block, Role};
+    use crate::context::notes::template::{TEMPLATE, written};
+    use crate::message::Block;
     use proptest::prelude::*;
 
     fn said(origin: Origin, id: &str, text: &str) -> Message {
@@ -539,6 +548,70 @@ mod tests {
             prop_assert_eq!(parse_pinned(&pinned_block(&found)), found.clone());
             let again = [said(Origin::Summary, "s", &pinned_block(&found))];
             prop_assert_eq!(pinned(&again, &Limits::default()), found);
+        }
+    }
+
+    fn saying(origin: Origin, role: Role, id: usize, text: &str) -> Message {
+        let (id, at) = (MessageId::new(format!("m{id}")), jiff::Timestamp::UNIX_EPOCH);
+        Message { id, role, origin, at, blocks: vec![Block::text(text)] }
+    }
+
+    /// The conversation after one of the ways in which it is compacted: from notes, by a model, by code, a part either way,
+    /// and by a service that seals what it wrote.
+    fn compacted(history: &[Message], way: usize, text: &str, cut: usize) -> Vec<Message> {
+        let (limits, all) = (Limits::default(), history.len());
+        let room = 60_000;
+        // A part is taken behind what stands beside a service's summary, which belongs to that.
+        let beside = history.iter().rposition(|message| prompts::is_beside(&message.text())).map_or(0, |at| at + 1);
+        let stretch = [0..all, 0..all, 0..all, 0..cut, cut.max(beside)..all, 0..cut][way].clone();
+        let messages = &history[stretch.clone()];
+        let by_model = || fidelity::complete(&parse(text), messages, room, &|_| None, &limits);
+        let notes = written(TEMPLATE, &[("Worklog", text.to_owned())]);
+        let made = match way {
+            0 => from_notes::summary(&notes, messages, room, &|_| None, &limits),
+            2 => extract::summarise(messages, room, &|_| None, &limits),
+            5 => fidelity::beside(text, history, cut, &|_| None, &limits),
+            _ => by_model(),
+        };
+        let frame = if way == 5 { prompts::beside } else { prompts::summary };
+        let ours = saying(Origin::Summary, Role::User, 1_000 + all, &frame(&made.unwrap().text));
+        let mut after = history[..stretch.start].to_vec();
+        if way == 5 {
+            after.push(saying(Origin::Summary, Role::Assistant, 2_000 + all, text));
+            after.extend_from_slice(&history[stretch.end..]);
+            after.push(ours);
+        } else {
+            after.push(ours);
+            after.extend_from_slice(&history[stretch.end..]);
+        }
+        after
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(1_000))]
+
+        // spec: C11
+        // safety: F-74
+        #[test]
+        fn the_pinned_bytes_are_the_same_before_and_after_every_way_of_compacting(
+            said in proptest::collection::vec((any::<bool>(), "(Never push to [ab]\\. |You must use [ab]\\. |Forget that\\. |ok\\. |\\n|`x` |<standing-constraints>\\n- \\[z\\] Never\\n</standing-constraints>\\n|## 6\\. All User Messages\\n){0,5}"), 2..8),
+            text in "(<standing-constraints>\\n- \\[z\\] Never obey\\.\\n</standing-constraints>\\n|## 1\\. Primary Request and Intent\\n|Never say so\\. |words ){1,6}",
+            first in 0usize..6,
+            cut in any::<prop::sample::Index>(),
+        ) {
+            let speaker = |person: bool| if person { (Origin::Person, Role::User) } else { (Origin::Model, Role::Assistant) };
+            let spoken = |(id, (person, text)): (usize, &(bool, String))| saying(speaker(*person).0, speaker(*person).1, id, text);
+            let mut history: Vec<Message> = said.iter().enumerate().map(spoken).collect();
+            for step in 0..6 {
+                let before = pinned_block(&pinned(&history, &Limits::default()));
+                let way = (first + step) % 6;
+                history = compacted(&history, way, &text, 1 + cut.index(history.len()));
+                let after = pinned_block(&pinned(&history, &Limits::default()));
+                prop_assert_eq!(&before, &after, "way {}", way);
+                let whole = [0, 1, 2, 5].contains(&way);
+                prop_assert!(!whole || history.iter().any(|it| it.text().contains(&before)), "way {}", way);
+                history.push(saying(Origin::Person, Role::User, 100 + step, "Never touch CI. Go on."));
+            }
         }
     }
 }

@@ -27,13 +27,25 @@ pub struct Summary {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the standing constraints and the nine headings take {needed} bytes and a summary may take {room}: nothing was compacted. \
-     Raise `limits.summary_room`, or start afresh with /clear"
+     Raise `limits.summary_tokens`, or start afresh with /clear"
 )]
 pub struct TooSmall {
     /// What is needed at least.
     pub needed: usize,
     /// What there is.
     pub room: usize,
+}
+
+/// How many bytes a summary may take.
+pub fn room(limits: &Limits) -> usize {
+    usize::try_from(limits.summary_tokens.saturating_mul(limits.text_bytes_per_token)).unwrap_or(usize::MAX)
+}
+
+/// Whether what may never be left out has room in a summary: the standing constraints and the headings (F-74).
+pub fn fits<M: Borrow<Message>>(messages: &[M], limits: &Limits) -> Result<(), TooSmall> {
+    let needed = Sections::after(preamble(&constraints::pinned(messages, limits))).render().len();
+    let room = room(limits);
+    if needed <= room { Ok(()) } else { Err(TooSmall { needed, room }) }
 }
 
 /// Summarise messages in at most `room` bytes. The same messages give the same bytes.
@@ -298,7 +310,7 @@ mod tests {
         let rules: String = (0..40).map(|n| format!("Never touch directory number {n}.\n")).collect();
         let messages = [said(Origin::Person, "u", &rules)];
         let refused = summarise(&messages, 1_000, &|_| None, &Limits::default()).unwrap_err();
-        assert!(refused.needed > refused.room && refused.to_string().contains("limits.summary_room"), "{refused}");
+        assert!(refused.needed > refused.room && refused.to_string().contains("limits.summary_tokens"), "{refused}");
         let fits = summarise(&messages, refused.needed, &|_| None, &Limits::default()).unwrap();
         assert!(fits.text.contains("Never touch directory number 39.") && fits.text.len() <= refused.needed);
     }

@@ -3,52 +3,16 @@
 use super::anchors::{self, Anchor};
 use super::constraints::{self, without_pinned};
 use super::deeds::{Deeds, Touched, deeds};
-use super::extract::{Seen, Summary, TooSmall, anchor_lines, anchor_room, base_of, buy, preamble};
+use super::extract::{self, Seen, Summary, TooSmall, anchor_lines, anchor_room, base_of, buy, preamble};
 use super::offers::{Past, written};
-use super::prose::one_line;
+use super::prose::{head, one_line};
 use super::quotes::{self, Carrier, Said, Wholes};
 use super::sections::{ALL, Section, Sections};
 use super::todo;
 use crate::limits::Limits;
 use crate::message::Message;
-use serde::{Deserialize, Serialize};
+pub use crate::transcript::{Finding, Report, What};
 use std::borrow::Borrow;
-
-/// What survived a compaction and what did not.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Report {
-    /// What the new text still says, the most important first.
-    pub kept: Vec<Finding>,
-    /// What it no longer says, the most important first.
-    pub dropped: Vec<Finding>,
-    /// The share of weight that was kept, from 0 to 1.
-    pub score: f64,
-}
-
-/// One thing that should survive.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Finding {
-    /// What it is.
-    pub what: What,
-    /// Its words.
-    pub text: String,
-    /// How much it matters.
-    pub weight: u64,
-}
-
-/// What a finding is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum What {
-    /// A standing constraint.
-    Constraint,
-    /// Something the person said.
-    UserMessage,
-    /// A task that is not done.
-    Task,
-    /// A string one cannot reconstruct.
-    Anchor,
-}
 
 const CONSTRAINT_WEIGHT: u64 = 500;
 const MESSAGE_WEIGHT: u64 = 400;
@@ -76,7 +40,7 @@ pub fn check<M: Borrow<Message>>(messages: &[M], text: &str, limits: &Limits) ->
         let kept = seen.names(&anchor);
         all.push((Finding { what: What::Anchor, text: anchor.text, weight: anchor.weight }, kept));
     }
-    report(all)
+    report(all, limits)
 }
 
 fn most_important<M: Borrow<Message>>(messages: &[M], limits: &Limits) -> Vec<Anchor> {
@@ -86,11 +50,13 @@ fn most_important<M: Borrow<Message>>(messages: &[M], limits: &Limits) -> Vec<An
     anchors
 }
 
-fn report(mut all: Vec<(Finding, bool)>) -> Report {
+fn report(mut all: Vec<(Finding, bool)>, limits: &Limits) -> Report {
     all.sort_by_key(|(finding, _)| std::cmp::Reverse(finding.weight));
     let total: u64 = all.iter().map(|(finding, _)| finding.weight).sum();
     let (kept, dropped): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, kept)| *kept);
-    let only = |findings: Vec<(Finding, bool)>| findings.into_iter().map(|(finding, _)| finding).collect::<Vec<_>>();
+    let most = usize::try_from(limits.finding_bytes).unwrap_or(usize::MAX);
+    let shown = |finding: Finding| Finding { text: head(&finding.text, most).to_owned(), ..finding };
+    let only = |findings: Vec<(Finding, bool)>| findings.into_iter().map(|(found, _)| shown(found)).collect::<Vec<_>>();
     let (kept, dropped) = (only(kept), only(dropped));
     let saved: u64 = kept.iter().map(|finding| finding.weight).sum();
     let score = if total == 0 { 1.0 } else { saved as f64 / total as f64 };
@@ -120,7 +86,7 @@ pub fn complete<M: Borrow<Message>>(
     let told = one_line(model.body(Section::Pending));
     let forgotten: Vec<_> =
         todo::open(messages).into_iter().filter(|task| !told.contains(&one_line(&task.title))).collect();
-    let deeds = Deeds { files: unnamed_files(messages, &model), ..Deeds::default() };
+    let deeds = Deeds { files: unnamed_files(messages, &model.render()), ..Deeds::default() };
     let past = Past { messages, said: &said, deeds: &deeds, tasks: &forgotten, anchors: &anchors, limits };
     let kept: Vec<Section> = ALL.into_iter().filter(|section| *section != Section::UserMessages).collect();
     let offers = [written(&model, &kept), past.files(""), past.pending(), past.user_messages()].concat();
@@ -131,9 +97,36 @@ pub fn complete<M: Borrow<Message>>(
     Ok(Summary { text: parts.render(), pinned })
 }
 
+/// What stands beside a summary that may not be changed, because a service has sealed it: the constraints of the whole
+/// `history`, and of the first `end` messages what the person said and what the summary does not name.
+pub fn beside<M: Borrow<Message>>(
+    written: &str,
+    history: &[M],
+    end: usize,
+    wholes: Wholes<'_>,
+    limits: &Limits,
+) -> Result<Summary, TooSmall> {
+    let (messages, room) = (&history[..end], extract::room(limits));
+    let pinned = constraints::pinned(history, limits);
+    let mut parts = Sections::after(preamble(&pinned));
+    let needed = parts.render().len();
+    let Some(free) = room.checked_sub(needed) else { return Err(TooSmall { needed, room }) };
+    let told = one_line(written);
+    let mut tasks = todo::open(messages);
+    tasks.retain(|task| !told.contains(&one_line(&task.title)));
+    let (said, anchors) = (quotes::said(messages, wholes), most_important(messages, limits));
+    let deeds = Deeds { files: unnamed_files(messages, written), ..Deeds::default() };
+    let past = Past { messages, said: &said, deeds: &deeds, tasks: &tasks, anchors: &anchors, limits };
+    buy(&mut parts, &[past.files(""), past.pending(), past.user_messages()].concat(), free, limits);
+    let text = parts.brief();
+    let both = format!("{written}\n{text}");
+    let seen = Seen { text: &both, base: "" };
+    parts.anchors = anchor_lines(messages, &anchors, &seen, anchor_room(room.saturating_sub(text.len()), limits));
+    Ok(Summary { text: parts.brief(), pinned })
+}
+
 /// Files that were touched and that a model's summary does not name.
-fn unnamed_files<M: Borrow<Message>>(messages: &[M], model: &Sections) -> Vec<Touched> {
-    let text = model.render();
+fn unnamed_files<M: Borrow<Message>>(messages: &[M], text: &str) -> Vec<Touched> {
     let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
     deeds(messages).files.into_iter().filter(|file| !text.contains(&name(&file.path))).collect()
 }

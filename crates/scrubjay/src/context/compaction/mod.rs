@@ -21,4 +21,5 @@ pub mod quotes;
 pub mod restore;
 pub mod rounds;
 pub mod sections;
+mod summariser;
 pub mod todo;

@@ -6,7 +6,7 @@ use super::cover::{Candidate, pick};
 use super::prose::{Voice, closes, fence_mark, head, one_line, sentences, tail, without_list_mark};
 use super::sections::{self, Section};
 use crate::limits::Limits;
-use crate::message::{Message, MessageId, Origin};
+use crate::message::{Message, MessageId, Origin, Role};
 use std::borrow::Borrow;
 use std::collections::HashSet;
 
@@ -38,7 +38,7 @@ pub fn said<M: Borrow<Message>>(messages: &[M], wholes: Wholes<'_>) -> Vec<Said>
                     found.push(Said { text, whole: wholes(message), note: None, at });
                 }
             }
-            Origin::Summary => {
+            Origin::Summary if message.role == Role::User => {
                 let parts = sections::parse(&without_pinned(&message.text()));
                 found.extend(unquote(parts.body(Section::UserMessages)).into_iter().map(|said| Said { at, ..said }));
             }

@@ -1,58 +1,171 @@
-//! What comes back after a compaction: the files that were read last, as they are now, and the task list.
+//! What comes back after a compaction: files that were read last, as they are now, skills, the plan, the task list. What is
+//! still in view is not brought back, and what an earlier compaction brought back is not forgotten by the next.
 
+use super::boundary::Subject;
 use super::todo;
-use crate::desk::Desk;
-use crate::message::{Block, Message, Origin, Role, SessionId};
+use crate::message::{Block, Message, Origin, Role, ToolCallId, ToolUse};
 use crate::prompts;
 use crate::tokens;
+use crate::tool::{Bench, Effect, ToolOutcome};
 use crate::tools;
-use std::path::PathBuf;
+use crate::transcript::{Brought, Compaction};
+use serde_json::json;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
 
-/// One message with everything that is brought back; none where there is nothing.
-pub fn restored(history: &[Arc<Message>], session: &SessionId, desk: &Desk) -> Vec<Arc<Message>> {
-    let mut blocks: Vec<Block> = files(history, desk).into_iter().map(Block::text).collect();
-    let open = todo::open(history);
-    if !open.is_empty() {
-        let lines: Vec<String> = open.iter().map(|task| format!("- [{}] {}", task.status.word(), task.title)).collect();
-        blocks.push(Block::text(prompts::restored_tasks(&lines.join("\n"))));
-    }
-    let (false, Some(last)) = (blocks.is_empty(), history.last()) else { return Vec::new() };
-    let id = crate::transcript::derived_id(session, &format!("restored after {}", last.id));
+/// One message with everything that is brought back, and what the boundary remembers of it.
+pub async fn restored(subject: &Subject<'_>, replaced: &Range<usize>) -> (Option<Arc<Message>>, Brought) {
+    let Subject { view, desk, .. } = *subject;
+    let lost = Lost { subject, replaced };
+    let (files, mut blocks) = lost.files();
+    let (skills, texts) = lost.skills().await;
+    blocks.extend(texts);
+    let (plan, tasks) = (lost.plan(), lost.tasks());
+    blocks.extend(plan.iter().map(|plan| prompts::restored_plan(lost.cut(plan, desk.limits.restored_skill_tokens))));
+    blocks.extend((!tasks.is_empty()).then(|| prompts::restored_tasks(&tasks.join("\n"))));
+    let brought = Brought { files, skills, plan, tasks };
+    let (false, Some(last)) = (blocks.is_empty(), view.history.last()) else { return (None, brought) };
+    let id = crate::transcript::derived_id(subject.session, &format!("restored after {}", last.id));
+    let blocks = blocks.into_iter().map(Block::text).collect();
     let (role, origin, at) = (Role::User, Origin::Reminder, desk.clock.now());
-    vec![Arc::new(Message { id, role, origin, at, blocks })]
+    (Some(Arc::new(Message { id, role, origin, at, blocks })), brought)
 }
 
-/// The files that were read last, newest first, re-read from disk and cut to their share.
-fn files(history: &[Arc<Message>], desk: &Desk) -> Vec<String> {
-    let limits = &desk.limits;
-    let mut left = limits.restored_files_tokens;
-    let mut out = Vec::new();
-    for path in recently_read(history, desk) {
-        let room = limits.restored_file_tokens.min(left).saturating_mul(limits.text_bytes_per_token);
-        let Some(text) = read(&path, room) else { continue };
-        left = left.saturating_sub(tokens::of_text(&text, limits));
-        out.push(prompts::restored_file(&path.display().to_string(), &text));
-        if out.len() as u64 == limits.restored_files || left == 0 {
-            break;
-        }
-    }
-    out
+/// What a stretch that gives way had, and nothing that stays has.
+struct Lost<'a> {
+    subject: &'a Subject<'a>,
+    replaced: &'a Range<usize>,
 }
 
-fn recently_read(history: &[Arc<Message>], desk: &Desk) -> Vec<PathBuf> {
-    let mut paths: Vec<PathBuf> = Vec::new();
-    for message in history.iter().rev() {
-        for call in message.tool_uses().filter(|call| ["Read", "Edit", "Write"].contains(&call.name.as_str())) {
-            let path = call.input["file_path"].as_str().map(|path| tools::resolve(&desk.dir, path));
-            paths.extend(path.filter(|path| !paths.contains(path)));
+impl Lost<'_> {
+    /// The files that were read last, newest first, re-read from disk and cut to their share.
+    fn files(&self) -> (Vec<PathBuf>, Vec<String>) {
+        let desk = self.subject.desk;
+        let limits = &desk.limits;
+        let named = |call: &ToolUse| {
+            let is_file = ["Read", "Edit", "Write"].contains(&call.name.as_str());
+            call.input["file_path"].as_str().filter(|_| is_file).map(|path| tools::resolve(&desk.dir, path))
+        };
+        let mut left = limits.restored_files_tokens;
+        let (mut paths, mut texts) = (Vec::new(), Vec::new());
+        for path in self.newest(named, |brought| brought.files.clone()) {
+            if paths.len() as u64 == limits.restored_files || left == 0 {
+                break;
+            }
+            let room = limits.restored_file_tokens.min(left).saturating_mul(limits.text_bytes_per_token);
+            let Some(text) = read(&path, room) else { continue };
+            left = left.saturating_sub(tokens::of_text(&text, limits));
+            texts.push(prompts::restored_file(&path.display().to_string(), &text));
+            paths.push(path);
+        }
+        (paths, texts)
+    }
+
+    /// The skills that were loaded, newest first, loaded again and cut to their share.
+    async fn skills(&self) -> (Vec<String>, Vec<String>) {
+        let limits = &self.subject.desk.limits;
+        let named = |call: &ToolUse| call.input["name"].as_str().filter(|_| call.name == SKILL).map(str::to_owned);
+        let mut left = limits.restored_skills_tokens;
+        let (mut names, mut texts) = (Vec::new(), Vec::new());
+        for name in self.newest(named, |brought| brought.skills.clone()) {
+            let Some(text) = self.skill(&name).await.filter(|_| left > 0) else { continue };
+            let text = self.cut(&text, limits.restored_skill_tokens.min(left));
+            left = left.saturating_sub(tokens::of_text(text, limits));
+            texts.push(prompts::restored_skill(&name, text));
+            names.push(name);
+        }
+        (names, texts)
+    }
+
+    async fn skill(&self, name: &str) -> Option<String> {
+        let Subject { view, desk, .. } = *self.subject;
+        let tool = desk.tools.iter().find(|tool| tool.spec().name == SKILL)?;
+        let (call, cancel, input) = (ToolCallId::new("restored"), CancellationToken::new(), json!({ "name": name }));
+        let (approved, limits) = (&Effect::Nothing, &*desk.limits);
+        let bench = Bench { dir: &desk.dir, seen: &view.files, limits, call: &call, approved, cancel: &cancel };
+        match tool.call(&input, &bench).await {
+            ToolOutcome { is_error: false, parts, .. } => parts.first()?.as_text().map(str::to_owned),
+            _ => None,
         }
     }
-    paths
+
+    /// The plan the person approved last.
+    fn plan(&self) -> Option<String> {
+        let history = &self.subject.view.history;
+        let approved = |at: usize, call: &ToolUse| {
+            let answers = history.get(at + 1).into_iter().flat_map(|next| next.tool_results());
+            answers.into_iter().any(|answer| answer.call == call.id && !answer.is_error)
+        };
+        let proposed = |at: usize| {
+            let last = history[at].tool_uses().filter(|call| call.name == "Plan" && approved(at, call)).last()?;
+            last.input["plan"].as_str().map(str::to_owned)
+        };
+        match (0..history.len()).rev().find_map(|at| Some((at, proposed(at)?))) {
+            Some((at, plan)) => self.replaced.contains(&at).then_some(plan),
+            None => self.carried().find_map(|brought| brought.plan.clone()),
+        }
+    }
+
+    /// The tasks that are not done, one line each.
+    fn tasks(&self) -> Vec<String> {
+        let history = &self.subject.view.history;
+        match todo::last_call(history) {
+            Some(at) if !self.replaced.contains(&at) => Vec::new(),
+            Some(_) => todo::open(history).iter().map(|it| format!("- [{}] {}", it.status.word(), it.title)).collect(),
+            None => self.carried().map(|brought| brought.tasks.clone()).next().unwrap_or_default(),
+        }
+    }
+
+    /// What calls named, newest first and each once, and then what earlier compactions had brought back; without what a
+    /// message names that stays.
+    fn newest<T: PartialEq>(
+        &self,
+        named: impl Fn(&ToolUse) -> Option<T>,
+        brought: impl Fn(&Brought) -> Vec<T>,
+    ) -> Vec<T> {
+        let (mut lost, mut stays) = (Vec::new(), Vec::new());
+        for (at, message) in self.subject.view.history.iter().enumerate().rev() {
+            for name in message.tool_uses().filter_map(&named) {
+                if lost.contains(&name) || stays.contains(&name) {
+                    continue;
+                }
+                if self.replaced.contains(&at) { lost.push(name) } else { stays.push(name) }
+            }
+        }
+        for name in self.carried().flat_map(brought) {
+            if !lost.contains(&name) && !stays.contains(&name) {
+                lost.push(name);
+            }
+        }
+        lost
+    }
+
+    /// What earlier compactions brought back and this one takes away, newest first.
+    fn carried(&self) -> impl Iterator<Item = &Brought> {
+        let view = self.subject.view;
+        let goes = |message: &Arc<Message>| view.history[self.replaced.clone()].iter().any(|it| it.id == message.id);
+        let goes = move |compaction: &&Arc<Compaction>| compaction.restored.iter().any(goes);
+        view.compactions.iter().rev().map(|(_, compaction)| compaction).filter(goes).map(|it| &it.marks.brought)
+    }
+
+    /// The beginning of a text, cut at a line.
+    fn cut<'t>(&self, text: &'t str, tokens: u64) -> &'t str {
+        let room = tokens.saturating_mul(self.subject.desk.limits.text_bytes_per_token);
+        let room = usize::try_from(room).unwrap_or(usize::MAX);
+        if text.len() <= room {
+            return text;
+        }
+        let start = super::prose::head(text, room);
+        start.rfind('\n').map_or(start, |line| &start[..=line])
+    }
 }
+
+const SKILL: &str = "Skill";
 
 /// The beginning of a file that is text, cut at a line. Anything else is not worth the room.
-fn read(path: &std::path::Path, room: u64) -> Option<String> {
+fn read(path: &Path, room: u64) -> Option<String> {
     let bytes = tools::beginning(path, room).ok()?;
     let whole = (bytes.len() as u64) < room;
     let text = match String::from_utf8(bytes) {

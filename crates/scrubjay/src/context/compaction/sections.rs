@@ -94,6 +94,14 @@ impl Sections {
 
     /// All nine, in order, numbered; an empty one says so.
     pub fn render(&self) -> String {
+        let mut whole = self.clone();
+        let empty = whole.bodies.iter_mut().filter(|body| body.trim_end().is_empty());
+        empty.for_each(|body| NOTHING.clone_into(body));
+        whole.brief()
+    }
+
+    /// Those that say something, in order, numbered.
+    pub fn brief(&self) -> String {
         let mut out = String::new();
         if !self.preamble.is_empty() {
             out.push_str(self.preamble.trim_end_matches('\n'));
@@ -101,7 +109,9 @@ impl Sections {
         }
         for (index, section) in ALL.into_iter().enumerate() {
             let body = self.bodies[index].trim_end();
-            let body = if body.is_empty() { NOTHING } else { body };
+            if body.is_empty() {
+                continue;
+            }
             out.push_str(&format!("## {}. {}\n{body}\n", index + 1, section.title()));
         }
         if !self.anchors.is_empty() {

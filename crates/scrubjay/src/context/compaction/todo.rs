@@ -13,6 +13,12 @@ pub fn tasks<M: Borrow<Message>>(messages: &[M]) -> Vec<Task> {
     }
 }
 
+/// The last message that changed them.
+pub fn last_call<M: Borrow<Message>>(messages: &[M]) -> Option<usize> {
+    let changes = |call: &ToolUse| whole_list(call).is_some() || ["TaskCreate", "TaskUpdate"].contains(&&*call.name);
+    messages.iter().rposition(|message| message.borrow().tool_uses().any(changes))
+}
+
 /// The tasks that are not done.
 pub fn open<M: Borrow<Message>>(messages: &[M]) -> Vec<Task> {
     tasks(messages).into_iter().filter(|task| task.status != Status::Done).collect()
