@@ -3,10 +3,11 @@
 use crate::compaction::change;
 use crate::paper::{counted, grouped, size};
 use scrubjay::limits::Limits;
-use scrubjay::message::Kind;
+use scrubjay::message::{Kind, ToolCallId};
 use scrubjay::tokens;
 use scrubjay::transcript::{CLEARED, Entry, EntryId, Transcript, View};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 /// What was done, in numbers.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -27,14 +28,21 @@ impl Remedies {
     pub(crate) fn of(transcript: &Transcript, limits: &Limits) -> Self {
         let view = transcript.view();
         let last = view.compactions.last().map(|(id, compaction)| (compaction.before, after(transcript, *id, limits)));
+        // From the record: a compaction makes the view forget what was decided about results it replaced.
+        let entries = || transcript.records().iter().map(|record| &record.entry);
+        let stored = || entries().filter_map(|entry| if let Entry::Spilled(one) = entry { Some(one) } else { None });
+        let cleared: BTreeSet<&ToolCallId> = entries()
+            .filter_map(|entry| if let Entry::Cleared { results, .. } = entry { Some(results) } else { None })
+            .flatten()
+            .collect();
         Self {
             compactions: view.compactions.len() as u64,
             last,
-            stored: view.spilled.len() as u64,
-            stored_bytes: view.spilled.values().map(|spilled| spilled.bytes).sum(),
-            shown_bytes: view.spilled.values().map(|spilled| spilled.shown).sum(),
-            cleared: view.cleared.len() as u64,
-            cleared_tokens: cleared_tokens(transcript, limits),
+            stored: stored().count() as u64,
+            stored_bytes: stored().map(|spilled| spilled.bytes).sum(),
+            shown_bytes: stored().map(|spilled| spilled.shown).sum(),
+            cleared: cleared.len() as u64,
+            cleared_tokens: cleared_tokens(transcript, &cleared, limits),
             server_cleared: view.server_cleared,
         }
     }
@@ -84,8 +92,7 @@ fn after(transcript: &Transcript, id: EntryId, limits: &Limits) -> u64 {
 }
 
 /// The record still holds what the view no longer shows.
-fn cleared_tokens(transcript: &Transcript, limits: &Limits) -> u64 {
-    let cleared = &transcript.view().cleared;
+fn cleared_tokens(transcript: &Transcript, cleared: &BTreeSet<&ToolCallId>, limits: &Limits) -> u64 {
     if cleared.is_empty() {
         return 0;
     }

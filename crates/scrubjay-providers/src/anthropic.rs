@@ -39,8 +39,9 @@ impl Anthropic {
         let Known { name, window, entry, near } = known;
         let wire = wire.with_header("anthropic-version", VERSION)?;
         let [clears, summarises] = [CLEARING_BETA, SUMMARY_BETA].map(str::to_owned);
-        // Betas are part of what a service caches by, so a model that can summarise is always asked with that one.
-        let summarises = entry.can(Ability::ServerCompaction).then_some(&summarises);
+        // Betas are part of what a service caches by, so a model that is asked for summaries is always asked with that one.
+        let asked = entry.can(Ability::ServerCompaction) && entry.can(Ability::BoundThinking);
+        let summarises = asked.then_some(&summarises);
         let always = self::betas(betas.iter().chain(summarises), LongWindow::AsIs);
         let clearing = with_betas(wire.clone(), &self::betas(always.iter().chain([&clears]), LongWindow::AsIs))?;
         Ok(Self { wire: with_betas(wire, &always)?, clearing, name, window, entry, near })

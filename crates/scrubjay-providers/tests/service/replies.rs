@@ -51,7 +51,8 @@ async fn a_reply_of_the_messages_dialect_is_read_and_returned_unchanged() {
     assert_eq!(seen[0].path, "/v1/messages");
     let header = |name: &str| seen[0].headers.get(name).map(|value| value.to_str().unwrap());
     assert_eq!(header("anthropic-version"), Some("2023-06-01"));
-    assert_eq!((header("x-api-key"), header("authorization"), header("anthropic-beta")), (Some(KEY), None, None));
+    assert_eq!((header("x-api-key"), header("authorization")), (Some(KEY), None));
+    assert_eq!(header("anthropic-beta"), Some("compact-2026-09-04"), "on every request to a model that may summarise");
 }
 
 #[tokio::test]
