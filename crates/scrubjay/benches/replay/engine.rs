@@ -16,7 +16,7 @@ use scrubjay::settings::{Settings, Sources};
 use scrubjay::tokens::ContextWindow;
 use scrubjay::tool::{Bench, Effect, Tool, ToolOutcome};
 use scrubjay::tools::edit::Edit;
-use scrubjay::transcript::{Began, Entry, FORMAT, Opening, Options, ToolSpec, Transcript};
+use scrubjay::transcript::{Began, Entry, FORMAT, Opening, Options, ToolSpec, Transcript, Writer};
 use scrubjay::{Error, Session};
 use scrubjay_providers::{Catalogue, Entry as Facts};
 use serde_json::{Value, json};
@@ -41,6 +41,8 @@ pub struct Ran {
     pub stored: usize,
     pub cleared: usize,
     pub noted: usize,
+    /// Of these, by a model.
+    pub written: usize,
 }
 
 /// The window that the policies have, too.
@@ -146,19 +148,22 @@ fn tools(tape: &Arc<Tape>) -> Vec<Arc<dyn Tool>> {
 fn told(session: &Session, tape: &Tape) -> Ran {
     let mut outcome = tape.outcome();
     let (mut compactions, mut calls) = (Vec::new(), 0);
-    let (mut stored, mut cleared, mut noted) = (0, 0, 0);
+    let (mut stored, mut cleared, mut noted, mut written) = (0, 0, 0, 0);
     for record in session.transcript().records() {
         match &record.entry {
             Entry::Replied(call) if call.source == scrubjay::transcript::Call::MAIN => calls += 1,
             Entry::Compacted(compaction) => compactions.push((calls, compaction.summary.text())),
             Entry::Spilled(_) => stored += 1,
             Entry::Cleared { results, .. } => cleared += results.len(),
-            Entry::Noted(_) => noted += 1,
+            Entry::Noted(by) => {
+                noted += 1;
+                written += usize::from(by.by == Writer::Model);
+            }
             _ => {}
         }
     }
     outcome.compactions = compactions.len() as u64;
-    Ran { outcome, compactions, stored, cleared, noted }
+    Ran { outcome, compactions, stored, cleared, noted, written }
 }
 
 /// The model of the record.

@@ -136,12 +136,13 @@ fn report(sessions: Vec<Session>, asked: &Asked) -> Result<(), engine::Failure> 
     }
     let all = sum(&ours);
     println!(
-        "\nscrubjay's own calls: {} for {:.2}; stored {}, cleared {}, noted {}; calls that wrote for an hour {}",
+        "\nscrubjay's own calls: {} for {:.2}; stored {}, cleared {}, noted {} ({} by the model); calls that wrote for an hour {}",
         all.own_calls,
         all.own / 1e6,
         ran.iter().map(|ran| ran.stored).sum::<usize>(),
         ran.iter().map(|ran| ran.cleared).sum::<usize>(),
         ran.iter().map(|ran| ran.noted).sum::<usize>(),
+        ran.iter().map(|ran| ran.written).sum::<usize>(),
         all.hours
     );
     if asked.each {

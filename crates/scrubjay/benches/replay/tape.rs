@@ -141,13 +141,13 @@ impl Tape {
         let old = std::fs::read_to_string(&self.notes).unwrap_or_default();
         let said: &[Arc<Message>] = &prompt.history[..prompt.history.len() - 1];
         let new = keeper::notes(template::TEMPLATE, said, &self.limits);
-        let changed = template::parts(&old).into_iter().zip(template::parts(&new)).filter(|(old, new)| old.body != new.body);
+        let both = template::parts(&old).into_iter().zip(template::parts(&new));
+        let changed = both.filter(|(old, new)| old.body.trim() != new.body.trim());
         let edit = |(at, (old, new)): (usize, (template::Part<'_>, template::Part<'_>))| {
-            let input = json!({
-                "file_path": self.notes.display().to_string(),
-                "old_string": format!("{}{}", old.fixed, old.body),
-                "new_string": format!("{}{}", new.fixed, new.body),
-            });
+            let (old, new) = (format!("{}{}", old.fixed, old.body), format!("{}{}", new.fixed, new.body));
+            let (old_string, new_string) = difference(&old, &new);
+            let file_path = self.notes.display().to_string();
+            let input = json!({ "file_path": file_path, "old_string": old_string, "new_string": new_string });
             Block::tool_use(format!("note-{at}").as_str().into(), "Edit", input)
         };
         changed.enumerate().map(edit).collect()
@@ -156,7 +156,7 @@ impl Tape {
     fn summary(&self, state: &mut State, prompt: &Prompt) -> Reply {
         let usage = state.service.ask(prompt, seconds(state.now)).usage;
         let said = &prompt.history[..prompt.history.len() - 1];
-        let room = (self.limits.summary_tokens * self.limits.text_bytes_per_token) as usize;
+        let room = (SUMMARY_OUTPUT as f64 / self.session.ratio) as usize;
         let text = summarise(said, room, &|_| None, &self.limits).map(|made| made.text).unwrap_or_default();
         self.own(state, usage, vec![Block::text(format!("<summary>\n{text}\n</summary>"))], SUMMARY_OUTPUT)
     }
@@ -230,6 +230,17 @@ impl State {
         let again = self.service.tokens_of(longest).min(6_000) as f64;
         self.outcome.reread += READ * total as f64 + WRITE_5M * again + OUTPUT * 120.0;
     }
+}
+
+/// What an edit has to name: from the heading or the line before the first one that differs to the last that does.
+fn difference(old: &str, new: &str) -> (String, String) {
+    let (old, new): (Vec<&str>, Vec<&str>) = (old.split_inclusive('\n').collect(), new.split_inclusive('\n').collect());
+    let same = |(a, b): &(&&str, &&str)| a == b;
+    let head = old.iter().zip(&new).take_while(same).count();
+    let most = old.len().min(new.len()) - head;
+    let tail = old.iter().rev().zip(new.iter().rev()).take(most).take_while(same).count();
+    let start = head.saturating_sub(1);
+    (old[start..old.len() - tail].concat(), new[start..new.len() - tail].concat())
 }
 
 fn is_errand(message: &Message) -> bool {
