@@ -7,6 +7,7 @@ mod compaction;
 mod environment;
 mod failure;
 mod happening;
+mod health;
 mod log;
 mod nearest;
 mod paper;

@@ -57,6 +57,11 @@ impl Places {
         Ok(())
     }
 
+    /// What background work of all sessions took, day by day.
+    pub(crate) fn background(&self) -> PathBuf {
+        self.data.join("background")
+    }
+
     /// The person's own settings.
     pub(crate) fn settings(&self) -> PathBuf {
         self.config.join("config.toml")

@@ -19,6 +19,8 @@ pub(crate) struct Remedies {
     shown_bytes: u64,
     cleared: u64,
     cleared_tokens: u64,
+    /// What the service left out of the last request on its side.
+    server_cleared: u64,
 }
 
 impl Remedies {
@@ -33,6 +35,7 @@ impl Remedies {
             shown_bytes: view.spilled.values().map(|spilled| spilled.shown).sum(),
             cleared: view.cleared.len() as u64,
             cleared_tokens: cleared_tokens(transcript, limits),
+            server_cleared: view.server_cleared,
         }
     }
 
@@ -51,6 +54,10 @@ impl Remedies {
             let tokens = grouped(self.cleared_tokens);
             lines.push(format!("{} cleared: about {tokens} tokens", counted(self.cleared, "old result")));
         }
+        if self.server_cleared > 0 {
+            let tokens = grouped(self.server_cleared);
+            lines.push(format!("{tokens} tokens of old results left out by the service (reported)"));
+        }
         if let Some((before, after)) = self.last {
             let last = change(before, after);
             lines.push(format!("{}, the last one {last} tokens", counted(self.compactions, "compaction")));
@@ -63,6 +70,7 @@ impl Remedies {
             "compactions": self.compactions,
             "last_compaction": self.last.map(|(before, after)| json!({ "before": before, "after": after })),
             "stored": { "results": self.stored, "bytes": self.stored_bytes, "shown_bytes": self.shown_bytes },
+            "cleared_by_service": { "reported_tokens": self.server_cleared },
             "cleared": { "results": self.cleared, "estimated_tokens": self.cleared_tokens },
         })
     }

@@ -170,9 +170,9 @@ impl Bill {
         }
         let mut lines: Vec<String> = self.rows.iter().map(BillRow::words).collect();
         let usage = self.usage();
-        let total = self.total().map_or_else(|| "unknown (not every price is known)".to_owned(), dollars);
+        let total = self.total().map_or_else(|| "n/a (a price is unknown)".to_owned(), dollars);
         lines.push(format!(
-            "{} {total} · {} tokens in, {} % from cache, {} out",
+            "{} {total} at listed prices · {} tokens in, {} % from cache, {} out (reported)",
             ink.paint(Tone::Strong, "total"),
             grouped(usage.total_input()),
             percent(usage.cache_read, usage.total_input().max(1)),
@@ -187,13 +187,13 @@ impl Bill {
             .iter()
             .map(|row| json!({ "source": row.source, "model": row.model, "calls": row.calls, "usage": row.usage, "cost_usd": row.cost }))
             .collect();
-        json!({ "by_model": rows, "usage": self.usage(), "cost_usd": self.total() })
+        json!({ "by_model": rows, "usage": self.usage(), "cost_usd": self.total(), "certainty": "reported" })
     }
 }
 
 impl BillRow {
     fn words(&self) -> String {
-        let cost = self.cost.map_or_else(|| "price unknown".to_owned(), dollars);
+        let cost = self.cost.map_or_else(|| "n/a (price unknown)".to_owned(), dollars);
         let Usage { input, cache_read, cache_write_5m, cache_write_1h, output } = self.usage;
         format!(
             "{} · {} · {} · fresh {} · cache read {} · cache written {} · out {} · {cost}",

@@ -148,6 +148,7 @@ impl Seat {
             settings: Arc::new(self.workplace.settings.clone()),
             limits: self.workplace.limits.clone(),
             own_words: Arc::new(self.own_words()),
+            day_book: Some(self.workplace.places.background()),
             dir: self.workplace.dir.clone(),
         }
     }
@@ -184,9 +185,10 @@ impl Seat {
             "off" => Thinking::Off,
             _ => Thinking::Default,
         };
+        // Left open, the loop chooses by price once there is something to go by.
         let cache_ttl = if settings.text(&key::CACHE_TTL) == "1h" { Ttl::OneHour } else { Ttl::FiveMinutes };
         let context_management = server_clearing(self.service.model.as_ref(), settings, &self.workplace.limits);
-        Options { thinking, cache_ttl, context_management, ..Options::default() }
+        Options { thinking, cache_ttl: cache_ttl.into(), context_management, ..Options::default() }
     }
 
     fn began(&self, place: &Place, forked_from: Option<String>) -> Began {

@@ -107,7 +107,7 @@ impl Model for Anthropic {
         on: &'a mut (dyn FnMut(Delta) + Send),
     ) -> Pending<'a, Result<Reply, ModelError>> {
         let question = self.question(MESSAGES, prompt, request::body(prompt, &self.manner(prompt)));
-        let ttl = prompt.options.cache_ttl;
+        let ttl = prompt.options.cache_ttl.messages();
         Box::pin(async move { question.ask(|| Assembling::new(&self.name, ttl), on).await })
     }
 

@@ -141,7 +141,7 @@ impl Scripted {
         Self {
             name: "scripted".to_owned(),
             window: ContextWindow { size: 200_000, max_output: 32_000 },
-            abilities: vec![Ability::Tools, Ability::Images],
+            abilities: vec![Ability::Tools, Ability::Images, Ability::CacheMarkers],
             script: Mutex::default(),
             afterwards: None,
             prompts: Mutex::default(),

@@ -127,6 +127,7 @@ impl Story {
             })),
             limits: Arc::new(setting.limits.clone()),
             own_words: setting.own_words.clone(),
+            day_book: Some(home.data().join("background")),
             dir: home.project(),
         };
         let opening = Opening {

@@ -38,6 +38,9 @@ pub struct Desk {
     pub limits: Arc<Limits>,
     /// The person's own words in place of ours.
     pub own_words: Arc<OwnWords>,
+    /// Where all sessions write down what their background work took, so that one daily budget holds for them together;
+    /// without it, this session counts alone.
+    pub day_book: Option<PathBuf>,
     /// The working directory.
     pub dir: PathBuf,
 }

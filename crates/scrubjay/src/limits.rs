@@ -116,11 +116,10 @@ limits! {
     preview_bytes = 2_000 "bytes" in "layer 1", 100..=1_000_000, "how much of a stored result the model sees, cut at a line";
 
     clear_keep = 5 "results" in "layer 2", 1..=10_000, "the newest results are never cleared";
-    clear_least_tokens = 2_000 "tokens" in "layer 2", 0..=10_000_000, "less is not worth a change of what the model has seen";
     clear_fixed_gap_minutes = 60 "minutes" in "layer 2", 1..=100_000, "the pause after which results are cleared when the setting asks for a fixed one";
     edit_results_from = 20 "results" in "layer 2", 2..=100_000, "where the provider edits its cache: from so many results on the oldest are dropped";
     server_clear_from = 180_000 "tokens" in "layer 2", 1_000..=100_000_000, "where the provider clears: from this size of the request on";
-    server_clear_least = 140_000 "tokens" in "layer 2", 1_000..=100_000_000, "where the provider clears: at least so much, because each clearing costs a rewrite";
+    server_clear_least = 140_000 "tokens" in "layer 2", 1_000..=100_000_000, "where the provider clears: at least so much, because each clearing costs a rewrite; less where the prices say that less pays";
 
     notes_first_tokens = 10_000 "tokens" in "layer 3", 0..=10_000_000, "of conversation before notes are written for the first time";
     notes_every_tokens = 5_000 "tokens" in "layer 3", 1..=10_000_000, "more before they are written again";
@@ -193,6 +192,8 @@ limits! {
     listed_sessions = 20 "sessions" in "doors", 1..=100_000, "shown by `scrubjay sessions` unless all are asked for";
     expected_turns = 40 "requests" in "planner", 0..=10_000, "a session is expected to last as long as it did so far, but never counted on for more than this";
     warm_margin = 6 "times" in "planner", 1..=1_000, "rewriting a warm cache must promise this many times its price: the session may end, and text may be needed again";
+    warm_clear_keep = 10 "results" in "planner", 1..=10_000, "the newest results that stay when a warm cache is rewritten: what is still in use is nearer";
+    weigh_every_tokens = 5_000 "tokens" in "planner", 0..=10_000_000, "a warm conversation is weighed again when it has grown by so much: weighing walks all of it";
     warm_clear_tokens = 20_000 "tokens" in "planner", 0..=100_000_000, "a warm cache is not rewritten to remove less";
     cold_clear_tokens = 1_000 "tokens" in "planner", 0..=100_000_000, "a cold cache makes removing free, but less than this is not worth hiding text";
     early_compaction_tokens = 48_000 "tokens" in "planner", 1_000..=100_000_000, "a shorter conversation is not compacted before the window is full: notes, restored files and kept messages are some 24,000, so that a compaction at least halves it";
@@ -204,8 +205,8 @@ limits! {
     brake_window = 20 "requests" in "receipts", 1..=10_000, "the brake looks at this many requests: long enough that one cold start does not trip it";
     brake_trip_percent = 60 "percent" in "receipts", 0..=100, "less of the promised cache reads than this trips the brake";
     brake_release_percent = 80 "percent" in "receipts", 0..=100, "this much of the promised cache reads releases it: more than what trips it, so that it does not flutter";
-    brake_least_cents = 5 "cents" in "receipts", 0..=100_000, "a loss smaller than this over the window is noise";
-    brake_least_tokens = 20_000 "tokens" in "receipts", 0..=100_000_000, "the same where prices are not known";
+    brake_least_cents = 100 "cents" in "receipts", 0..=100_000, "a loss smaller than this over the window does not trip the brake: notes are paid for before they save anything";
+    brake_least_tokens = 2_000_000 "tokens" in "receipts", 0..=100_000_000, "the same where prices are not known";
     background_day_tokens = 10_000_000 "tokens" in "receipts", 0..=100_000_000_000, "background work of one day, cache reads included: some hundred forks of a long session";
     background_day_cents = 500 "cents" in "receipts", 0..=10_000_000, "background work of one day, where prices are known";
 }

@@ -127,15 +127,15 @@ impl Count {
         self.reported = None;
     }
 
-    /// A reply came: `before` is what our estimate was for the request it answers. A service that counts nothing reports
-    /// nothing, and the estimate goes on.
-    pub fn report(&mut self, usage: &Usage, before: u64) {
+    /// A reply came: `before` is what our estimate was for the request it answers, `cleared` what the service left out of
+    /// it on its side. A service that counts nothing reports nothing, and the estimate goes on.
+    pub fn report(&mut self, usage: &Usage, before: u64, cleared: u64) {
         if usage.total_input() == 0 {
             return;
         }
         self.reported = Some(Reported { total: usage.total_input() + usage.output, estimate: self.estimate });
         if before > 0 {
-            self.fit = Some(Fit { reported: usage.total_input(), estimate: before });
+            self.fit = Some(Fit { reported: usage.total_input() + cleared, estimate: before });
         }
     }
 
@@ -164,7 +164,8 @@ impl Count {
         }
     }
 
-    fn fitted(&self, estimate: u64) -> u64 {
+    /// One of our estimates in the provider's tokens.
+    pub fn fitted(&self, estimate: u64) -> u64 {
         let Some(fit) = self.fit else { return estimate };
         let scaled = u128::from(estimate) * u128::from(fit.reported) / u128::from(fit.estimate);
         u64::try_from(scaled).unwrap_or(u64::MAX)
@@ -337,14 +338,28 @@ mod tests {
         count.report(
             &Usage { input: 100, cache_read: 900, cache_write_5m: 500, output: 130, ..Usage::default() },
             before,
+            0,
         );
         assert_eq!((count.total(), count.certainty()), (1_630, Certainty::Reported));
 
         count.add_message(&said(Role::User, Origin::Person, vec![Block::text("q".repeat(400))]), &limits);
         assert_eq!(count.total(), 1_630 + 150, "the estimate is scaled by the 1.5 that was measured");
         assert_eq!(count.certainty(), Certainty::ReportedThenEstimated);
-        count.report(&Usage::default(), count.raw_estimate());
+        count.report(&Usage::default(), count.raw_estimate(), 0);
         assert_eq!(count.total(), 1_630 + 150, "a service that counts nothing changes nothing");
+    }
+
+    // spec: M4
+    #[test]
+    fn what_the_service_cleared_does_not_spoil_the_scale() {
+        let limits = Limits::default();
+        let mut count = Count::default();
+        let said = |size: usize| said(Role::User, Origin::Person, vec![Block::text("q".repeat(size))]);
+        count.add_message(&said(40_000), &limits);
+        count.report(&Usage { input: 3_000, ..Usage::default() }, count.raw_estimate(), 7_000);
+        assert_eq!(count.total(), 3_000, "the window holds what the service read");
+        count.add_message(&said(4_000), &limits);
+        assert_eq!(count.total(), 4_000, "and what comes after it is not taken for less than it is");
     }
 
     // spec: T6
@@ -355,7 +370,7 @@ mod tests {
         count.add(Share::System, Form::Text, 333);
         count.add(Share::Tools, Form::Other, 77);
         count.add_message(&said(Role::User, Origin::Tool, vec![result("some text"), Block::text("so")]), &limits);
-        count.report(&Usage { input: 1_001, ..Usage::default() }, count.raw_estimate());
+        count.report(&Usage { input: 1_001, ..Usage::default() }, count.raw_estimate(), 0);
         count.add_message(&said(Role::User, Origin::Memory, vec![Block::text("remembered")]), &limits);
         assert_eq!(count.by_share().values().sum::<u64>(), count.total());
         assert_eq!(count.by_form().values().sum::<u64>(), count.total());

@@ -5,12 +5,14 @@ use super::slash::{Slash, help};
 use super::{Change, Chat, Next};
 use crate::commands::notes;
 use crate::failure::Failure;
+use crate::health::Health;
 use crate::paper::Tone;
 use crate::report::{Bill, Filling, ago};
 use crate::seat::Beginning;
 use crate::shelf::Shelf;
 use jiff::Timestamp;
 use scrubjay::context::session_notes;
+use scrubjay::ledger::savings::savings;
 use scrubjay::message::{Block, ToolCallId};
 use scrubjay::permission::Mode;
 use scrubjay::prompts;
@@ -54,7 +56,13 @@ impl Chat {
     fn cost(&mut self) -> Result<(), Failure> {
         let Some(session) = &self.session else { return Ok(()) };
         let bill = Bill::of(session.transcript().view(), |model, usage| self.seat.service.cost(model, usage));
-        self.say(&bill.words(self.paper.ink))
+        let health = Health::of(session.ledger(), Timestamp::now(), &self.seat.workplace.limits);
+        let mut lines = vec![bill.words(self.paper.ink)];
+        if !session.ledger().is_empty() {
+            lines.push(format!("{:<16}{}", "net savings", savings(session.ledger()).net()));
+        }
+        lines.extend(health.lines());
+        self.say(&lines.join("\n"))
     }
 
     fn notes(&mut self) -> Result<(), Failure> {

@@ -3,11 +3,13 @@
 use super::chosen;
 use crate::arguments::WhichSession;
 use crate::failure::Failure;
+use crate::health::Health;
 use crate::paper::{Form, Paper};
 use crate::workplace::Workplace;
+use jiff::Timestamp;
+use scrubjay::ledger::Row;
 use scrubjay::ledger::book::{self, Book};
-use scrubjay::ledger::savings::{Amount, Savings, savings};
-use scrubjay::ledger::{Row, health};
+use scrubjay::ledger::savings::{Account, Amount, Outcome, Savings};
 use serde_json::{Value, json};
 
 pub(super) fn run(workplace: &Workplace, paper: &Paper, which: &WhichSession) -> Result<(), Failure> {
@@ -20,24 +22,42 @@ pub(super) fn run(workplace: &Workplace, paper: &Paper, which: &WhichSession) ->
         let none = "this session has no receipts: no model was asked in it";
         return Err(Failure::nothing_found(none).fix("`scrubjay sessions` lists sessions; `--session ID` names one"));
     }
-    let (account, hits) = (savings(&reading.records), health::cache_hit_rate(&reading.records));
+    let account = Account::of(&reading.records);
+    let health = Health::of(&reading.records, Timestamp::now(), &workplace.limits);
     match paper.form {
-        Form::Words => paper.line(&words(&account, calls, hits)),
+        Form::Words => paper.line(&words(&account, calls, &health)),
         Form::Json => {
-            let mut data = as_json(&account);
+            let mut data = as_json(account.savings());
             data["session_id"] = json!(place.id);
             data["calls"] = json!(calls);
-            data["cache_hit_rate"] = json!(hits);
+            data["planned"] = account.outcomes().iter().map(outcome).collect();
+            data["health"] = health.json();
             data["unreadable_receipts"] = json!(reading.damage.len());
             paper.json("savings", data)
         }
     }
 }
 
-/// Costs and gains in one place and size, whichever way the net goes.
-fn words(account: &Savings, calls: usize, hits: Option<f64>) -> String {
-    let hits = hits.map_or("n/a".to_owned(), |rate| format!("{:.0} %", rate * 100.0));
-    format!("{calls} calls · {hits} of the input read from cache\n{}", account.to_string().trim_end())
+/// Costs and gains in one place and size, whichever way the net goes; then what was expected of each decision.
+fn words(account: &Account, calls: usize, health: &Health) -> String {
+    let mut lines = vec![format!("{calls} calls"), account.savings().to_string().trim_end().to_owned()];
+    let outcomes = account.outcomes();
+    if !outcomes.is_empty() {
+        lines.push("planned changes, net".to_owned());
+        lines.extend(outcomes.iter().map(|outcome| format!("  {outcome}")));
+    }
+    lines.extend(health.lines());
+    lines.join("\n")
+}
+
+fn outcome(outcome: &Outcome) -> Value {
+    json!({
+        "layer": outcome.layer.word(),
+        "unit": outcome.forecast.unit,
+        "predicted": { "saving": outcome.forecast.saving, "cost": outcome.forecast.cost },
+        "so_far": { "saving": outcome.saved, "cost": outcome.cost },
+        "certainty": "estimated",
+    })
 }
 
 fn as_json(account: &Savings) -> Value {

@@ -1,12 +1,15 @@
 //! `scrubjay status`, and `scrubjay` alone: where things stand. It never fails and never asks for a key.
 
 use crate::failure::Failure;
-use crate::paper::{Form, Paper, Tone};
+use crate::health::Health;
+use crate::paper::{Form, Paper, Tone, dollars, grouped};
 use crate::report::ago;
 use crate::service::Service;
 use crate::shelf::{Glance, Shelf};
 use crate::workplace::Workplace;
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use scrubjay::ledger::budget::{Budget, DayBook};
 use scrubjay::tools::{shown, shown_path};
 use serde_json::json;
 
@@ -16,6 +19,10 @@ struct Standing {
     connected: bool,
     sessions: usize,
     last: Option<Glance>,
+    /// How the newest session does.
+    health: Option<Health>,
+    /// What background work took today.
+    background: Option<Budget>,
     troubles: Vec<String>,
 }
 
@@ -42,6 +49,14 @@ impl Standing {
             model: service.as_ref().map_or_else(|| "none".to_owned(), |service| service.described(workplace)),
             connected: service.as_ref().is_some_and(|service| !service.is_offline()),
             sessions,
+            health: last
+                .is_some()
+                .then(|| shelf.newest().ok())
+                .flatten()
+                .map(|place| Health::beside(&place.path, Timestamp::now(), &workplace.limits)),
+            background: DayBook::at(&workplace.places.background())
+                .today(Timestamp::now(), &TimeZone::system(), &workplace.limits)
+                .ok(),
             last,
             troubles,
         }
@@ -53,7 +68,7 @@ impl Standing {
         if self.last.is_none() {
             lines[0].push_str(" · welcome! Nothing has to be set up to try it.");
         }
-        let row = |name: &str, value: &str| format!("  {name:<10}{value}");
+        let row = |name: &str, value: &str| format!("  {name:<11}{value}");
         lines.push(row("model", &shown(&self.model)));
         lines.push(row("project", &shown_path(&workplace.root)));
         match &self.last {
@@ -63,6 +78,10 @@ impl Standing {
             }
             None => lines.push(row("sessions", "none yet")),
         }
+        lines.extend(self.health.iter().map(|health| row("health", &health.lines().join("\n             "))));
+        lines.extend(
+            self.background.iter().filter(|budget| budget.tokens > 0).map(|budget| row("background", &today(budget))),
+        );
         lines.push(row("data", &shown_path(&workplace.places.data)));
         lines.extend(self.troubles.iter().map(|trouble| format!("  {} {trouble}", ink.paint(Tone::Warning, "note:"))));
         lines.push(String::new());
@@ -93,8 +112,20 @@ impl Standing {
             "project": workplace.root,
             "sessions": self.sessions,
             "newest_session": self.last.as_ref().map(|last| json!({ "id": last.id, "title": last.title, "last": last.last })),
+            "health": self.health.as_ref().map(Health::json),
+            "background_today": self.background.as_ref().map(|budget| json!({
+                "tokens": budget.tokens, "most_tokens": budget.most_tokens,
+                "usd": budget.money, "most_usd": budget.most_money,
+            })),
             "data": workplace.places.data,
             "notes": self.troubles,
         })
     }
+}
+
+/// What background work took today, and what it may take.
+fn today(budget: &Budget) -> String {
+    let Budget { tokens, most_tokens, money, most_money } = *budget;
+    let (taken, most) = (grouped(tokens), grouped(most_tokens));
+    format!("{taken} of {most} tokens (reported), {} of {} today", dollars(money), dollars(most_money))
 }

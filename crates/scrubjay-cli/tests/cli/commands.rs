@@ -2,7 +2,7 @@
 
 use crate::stage::{Stage, finished};
 use scrubjay_testkit::simulator::{Script, Simulator, error, text, tool_use};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::process::Command;
 
 // spec: U1
@@ -138,6 +138,38 @@ async fn savings_are_netted_out_from_receipts() {
     let json = stage.run(&["savings", "--json"]).ended_with(0).json();
     assert!(json["net"]["tokens"].as_i64().unwrap() > 30_000, "{json}");
     assert_eq!(json["net"]["certainty"], "estimated");
+    let sum = |parts: Vec<&Value>, unit: &str| parts.iter().map(|part| part[unit].as_f64().unwrap()).sum::<f64>();
+    let kinds = ["saved", "cache_damage", "read_again", "longer_lifetime", "own_calls"].map(|kind| &json[kind]);
+    for unit in ["tokens", "usd"] {
+        let net = json["net"][unit].as_f64().unwrap();
+        assert!((sum(kinds.to_vec(), unit) - net).abs() < 1e-9, "the kinds add up to the net in {unit}: {json}");
+        let layers = json["by_layer"].as_object().unwrap().values().collect();
+        assert!((sum(layers, unit) - net).abs() < 1e-9, "so do the layers in {unit}: {json}");
+    }
+    let cost = stage.run(&["cost", "--json"]).ended_with(0).json();
+    let rows = cost["by_model"].as_array().unwrap().iter().collect();
+    assert!((sum(rows, "cost_usd") - cost["cost_usd"].as_f64().unwrap()).abs() < 1e-9, "{cost}");
+}
+
+// spec: V1, V4
+#[tokio::test(flavor = "multi_thread")]
+async fn hit_rate_and_compactions_are_at_hand_and_unknown_money_is_said_to_be() {
+    let simulator = Simulator::start(Script::echo()).await.unwrap();
+    let stage = Stage::with(&simulator);
+    let words = "a question that is long enough to be worth caching, as questions about a project often are ".repeat(300);
+    stage.run(&["-p", &words]).ended_with(0);
+    stage.run(&["-c", "-p", "again"]).ended_with(0);
+    for command in ["status", "cost", "savings"] {
+        let json = stage.run(&[command, "--json"]).ended_with(0).json();
+        assert!(json["health"]["cache_hit_rate"].as_f64().unwrap() > 0.3, "{command}: {json}");
+        assert_eq!(json["health"]["compactions_per_hour"], 0.0, "{command}: {json}");
+        let shown = stage.run(&[command]).ended_with(0);
+        assert!(shown.out.contains("cache hit rate") && shown.out.contains("compactions an hour 0.0"), "{shown:#?}");
+    }
+    let offline = Stage::offline();
+    offline.run(&["-p", "hello"]).ended_with(0);
+    let shown = offline.run(&["status"]).ended_with(0);
+    assert!(shown.out.contains("cache hit rate n/a"), "{shown:#?}");
 }
 
 // spec: S8

@@ -35,8 +35,14 @@ pub(crate) fn count_body(prompt: &Prompt, manner: &Manner) -> String {
 /// What changes from request to request comes last: `messages` is the end of the body.
 fn written(mut out: String, prompt: &Prompt, manner: &Manner) -> String {
     let marks = if manner.marks { breakpoints(prompt) } else { vec![] };
-    let mark = marker(prompt.options.cache_ttl);
-    let mark_at = |place: Breakpoint| marks.contains(&place).then_some(mark);
+    let lifetimes = prompt.options.cache_ttl;
+    let mark_at = |place: Breakpoint| {
+        let ttl = match place {
+            Breakpoint::Tools | Breakpoint::System => lifetimes.opening(),
+            Breakpoint::Message { .. } => lifetimes.messages(),
+        };
+        marks.contains(&place).then(|| marker(ttl))
+    };
     if let Some(thinking) = thinking(prompt.options.thinking, manner) {
         out.push_str(r#","thinking":"#);
         out.push_str(thinking);
@@ -143,6 +149,7 @@ mod tests {
     use super::*;
     use crate::samples::{self, said};
     use proptest::prelude::*;
+    use scrubjay::transcript::Lifetimes;
     use serde_json::Value;
 
     fn manner() -> Manner {
@@ -170,7 +177,7 @@ mod tests {
             said(Role::User, vec![samples::result("t1", "body")]),
         ]);
         prompt.options.thinking = Thinking::Adaptive;
-        prompt.options.cache_ttl = Ttl::OneHour;
+        prompt.options.cache_ttl = Lifetimes::new(Ttl::OneHour, Ttl::FiveMinutes);
         let mark = r#""cache_control":{"type":"ephemeral","ttl":"1h"}"#;
         let expected = format!(
             concat!(
@@ -178,12 +185,13 @@ mod tests {
                 r#""tools":[{{"name":"Read","description":"reads a file","input_schema":{{"type":"object"}},{m}}}],"#,
                 r#""system":[{{"type":"text","text":"be brief",{m}}}],"#,
                 r#""messages":[{{"role":"user","content":[{{"type":"text","text":"rules"}}]}},"#,
-                r#"{{"role":"user","content":[{{"type":"text","text":"q",{m}}}]}},"#,
+                r#"{{"role":"user","content":[{{"type":"text","text":"q",{s}}}]}},"#,
                 r#"{{"role":"assistant","content":[{{"type":"thinking","thinking":"","signature":"Eo=="}},"#,
                 r#"{{"type":"tool_use","id":"t1","name":"Read","input":{{"z":1,"a":2}}}}]}},"#,
-                r#"{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"t1","content":[{{"type":"text","text":"body"}}],{m}}}]}}]}}"#,
+                r#"{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"t1","content":[{{"type":"text","text":"body"}}],{s}}}]}}]}}"#,
             ),
-            m = mark
+            m = mark,
+            s = r#""cache_control":{"type":"ephemeral"}"#
         );
         assert_eq!(body(&prompt, &manner()), expected);
         assert_eq!(body(&prompt, &manner()), body(&prompt.clone(), &manner()));

@@ -120,6 +120,7 @@ fn begin(tape: &Arc<Tape>, path: &Path, setup: &Setup, limits: Arc<Limits>) -> R
         settings: Arc::new(settings),
         limits: limits.clone(),
         own_words: Arc::default(),
+        day_book: None,
         dir: PathBuf::from("/"),
     };
     let transcript = Transcript::create(path, began, desk.clock.now(), limits)?;

@@ -132,11 +132,12 @@ pub fn is_restored(message: &Message) -> bool {
 /// Where the engine marks a request, for as long as it asks.
 fn mark(prompt: &Prompt, blocks: &mut [CacheBlock], places: &[usize]) {
     for mark in breakpoints(prompt) {
-        let at = match mark {
-            Breakpoint::Tools => prompt.tools.len() - 1,
-            Breakpoint::System => prompt.tools.len(),
-            Breakpoint::Message { index, block } => places[index] + block,
+        let lifetimes = prompt.options.cache_ttl;
+        let (at, ttl) = match mark {
+            Breakpoint::Tools => (prompt.tools.len() - 1, lifetimes.opening()),
+            Breakpoint::System => (prompt.tools.len(), lifetimes.opening()),
+            Breakpoint::Message { index, block } => (places[index] + block, lifetimes.messages()),
         };
-        blocks[at].breakpoint = Some(prompt.options.cache_ttl);
+        blocks[at].breakpoint = Some(ttl);
     }
 }

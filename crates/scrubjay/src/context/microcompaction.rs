@@ -1,20 +1,22 @@
 //! Layer 2: microcompaction.
 //!
-//! What:   old results of tools that can be asked again are cleared: by us when the provider's cache has expired anyway,
-//!         by editing its cache, or by asking the provider to do it; at most one of the three.
+//! What:   old results of tools that can be asked again are cleared: by us when it pays (mostly when the provider's cache
+//!         has expired anyway), by editing its cache, or by asking the provider to do it; at most one of the three.
 //! When:   before a request, on turns on which no compaction is due.
 //! Cost:   none, or one field of the request.
 //! Spares: layer 4, which would have to summarise them.
 //! Leaves: the newest results, thinking, everything people and models said, results of other tools, stored previews.
 
+use super::compaction::rounds;
 use crate::desk::Desk;
 use crate::limits::Limits;
-use crate::message::{Block, Kind, Message, Origin, ToolCallId};
+use crate::message::{Block, Kind, Message, ToolCallId, Usage};
 use crate::model::{Ability, Model};
+use crate::prompt_cache::planner::{self, Decision, Edit, Situation, Verdict, Warmth};
 use crate::settings::{Settings, key};
 use crate::tokens::{self, Budget};
-use crate::transcript::{Cause, Entry, Ttl, View};
-use jiff::Timestamp;
+use crate::transcript::{CLEARED, Cause, Entry, Ttl, View};
+use jiff::SignedDuration;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,36 +31,86 @@ struct Old {
     tokens: u64,
 }
 
-/// What this turn does about old results, if anything: an entry to append, or a message to add.
+/// What this turn does about old results, if anything.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
-    /// Clear them here; the cache is cold.
-    Clear(Entry),
-    /// Tell the provider to drop them from its cache.
-    Edit(Block),
+    /// Clear them here.
+    Clear(Clearing),
+    /// Tell the provider to drop them from its cache: nothing that we send changes.
+    Edit {
+        /// The block that lists them.
+        edits: Block,
+        /// What they measure.
+        tokens: u64,
+    },
 }
 
-/// Decide. Everything it looks at is handed in, and nothing is changed.
-pub fn step(view: &View, desk: &Desk, now: Timestamp) -> Option<Step> {
-    let options = view.opening.as_ref().map(|opening| opening.options.clone()).unwrap_or_default();
-    if options.context_management.is_some() {
+/// Old results to clear, and why now.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Clearing {
+    /// The entry that does it.
+    pub entry: Entry,
+    /// What it changes, in tokens.
+    pub edit: Edit,
+    /// What the planner expects of it; `None` where a fixed gap decided.
+    pub verdict: Option<Verdict>,
+}
+
+/// Decide. Everything it looks at is handed in, and nothing is changed. Without a moment, nothing that was sent is weighed.
+pub fn step(view: &View, desk: &Desk, now: Option<&Situation>) -> Option<Step> {
+    let (settings, limits) = (&desk.settings, &desk.limits);
+    if server_clears(view) {
         return None;
     }
-    let (settings, limits) = (&desk.settings, &desk.limits);
     if settings.flag(&key::MICROCOMPACTION_CACHED) && desk.model.can(Ability::CacheEdits) {
-        return edits(view, limits).map(Step::Edit);
+        return edits(view, limits);
     }
+    let now = now?;
     if !settings.flag(&key::MICROCOMPACTION_TIME) || bound(view, desk.model.as_ref()) {
         return None;
     }
-    let cold = is_cold(view, now, gap(settings, limits, options.cache_ttl));
-    let stale = if cold { stale(view, limits) } else { Vec::new() };
-    let freed: u64 = stale.iter().map(|old| old.tokens).sum();
-    if freed < limits.clear_least_tokens.max(1) {
-        return None;
-    }
+    clearing(view, settings, limits, now).map(Step::Clear)
+}
+
+/// Whether the provider clears this request by itself: at most one of the three kinds runs on a turn.
+fn server_clears(view: &View) -> bool {
+    let management = view.opening.as_ref().and_then(|opening| opening.options.context_management.as_ref());
+    let trigger = management.and_then(|asked| asked["edits"][0]["trigger"]["value"].as_u64());
+    trigger.is_some_and(|trigger| view.count.total().saturating_add(view.server_cleared) >= trigger)
+}
+
+/// Clear what can be asked again, where it pays; or, where the setting says so, after a fixed gap.
+fn clearing(view: &View, settings: &Settings, limits: &Limits, now: &Situation) -> Option<Clearing> {
+    let fixed = settings.text(&key::MICROCOMPACTION_WHEN) == "fixed_gap";
+    let cold = if fixed { is_past(now, limits) } else { now.warmth() == Warmth::Cold };
+    let keep = if fixed || cold { limits.clear_keep } else { limits.warm_clear_keep };
+    let stale = stale(view, keep, limits);
+    let edit = edit(view, &stale, limits)?;
+    let verdict = (!fixed).then(|| planner::pays(now, &edit, limits));
+    let clears = match &verdict {
+        Some(verdict) => verdict.decision == Decision::Act,
+        None => cold && edit.removed >= limits.cold_clear_tokens.max(1),
+    };
+    let because = if cold { Cause::Ttl } else { Cause::Us };
     let results = stale.into_iter().map(|old| old.call).collect();
-    Some(Step::Clear(Entry::Cleared { results, because: Cause::Ttl }))
+    clears.then(|| Clearing { entry: Entry::Cleared { results, because }, edit, verdict })
+}
+
+fn is_past(now: &Situation, limits: &Limits) -> bool {
+    let gap = i64::try_from(limits.clear_fixed_gap_minutes.saturating_mul(60)).unwrap_or(i64::MAX);
+    now.since_last.is_some_and(|since| since.as_secs() >= gap)
+}
+
+/// What clearing these would change, in the provider's tokens.
+fn edit(view: &View, stale: &[Old], limits: &Limits) -> Option<Edit> {
+    let first = &stale.first()?.call;
+    let from = view.history.iter().position(|message| message.tool_results().any(|result| result.call == *first))?;
+    let after = rounds::weight(&view.history[from..], limits);
+    let removed: u64 = stale.iter().map(|old| old.tokens).sum();
+    let added = tokens::of_text(CLEARED, limits).saturating_mul(stale.len() as u64);
+    let fitted = |estimate| view.count.fitted(estimate);
+    let behind = fitted(after.saturating_sub(removed));
+    Some(Edit { removed: fitted(removed), added: fitted(added), behind, making: Usage::default() })
 }
 
 /// Thinking that is bound to the exact bytes before it would be refused after a rewrite.
@@ -67,24 +119,10 @@ fn bound(view: &View, model: &dyn Model) -> bool {
     model.can(Ability::BoundThinking) && view.history.iter().any(thinks)
 }
 
-/// After how many seconds without a request the cache is certainly gone.
-fn gap(settings: &Settings, limits: &Limits, ttl: Ttl) -> i64 {
-    let fixed = i64::try_from(limits.clear_fixed_gap_minutes.saturating_mul(60)).unwrap_or(i64::MAX);
-    match settings.text(&key::MICROCOMPACTION_WHEN) {
-        "fixed_gap" => fixed,
-        _ => crate::prompt_cache::rules::lifetime(ttl).as_secs(),
-    }
-}
-
-fn is_cold(view: &View, now: Timestamp, gap: i64) -> bool {
-    let last = view.history.iter().rev().find(|message| message.origin == Origin::Model);
-    last.is_some_and(|message| now.as_second() - message.at.as_second() > gap)
-}
-
 /// Results that can be asked again, oldest first, without the newest.
-fn stale(view: &View, limits: &Limits) -> Vec<Old> {
+fn stale(view: &View, keep: u64, limits: &Limits) -> Vec<Old> {
     let mut old = clearable(view, limits);
-    let keep = usize::try_from(limits.clear_keep.max(1)).unwrap_or(usize::MAX);
+    let keep = usize::try_from(keep.max(1)).unwrap_or(usize::MAX);
     old.truncate(old.len().saturating_sub(keep));
     old.retain(|one| one.tokens > 0);
     old
@@ -101,8 +139,9 @@ fn clearable(view: &View, limits: &Limits) -> Vec<Old> {
             let gone = view.cleared.contains(&result.call) || view.spilled.contains_key(&result.call);
             let only_text = result.parts.iter().all(|part| part.as_text().is_some());
             if known && !gone && only_text {
-                let marker = tokens::of_text(crate::transcript::CLEARED, limits);
-                let tokens = tokens::estimate(block, limits).saturating_sub(marker);
+                let marker = tokens::of_text(CLEARED, limits);
+                let tokens = tokens::estimate(block, limits);
+                let tokens = if tokens > marker { tokens } else { 0 };
                 found.push(Old { call: result.call.clone(), tokens });
             }
         }
@@ -112,7 +151,7 @@ fn clearable(view: &View, limits: &Limits) -> Vec<Old> {
 
 /// Where the provider can edit its cache: past a threshold, list the oldest that were not listed before. The block is
 /// part of the conversation from then on, so every later request repeats it at the same place.
-fn edits(view: &View, limits: &Limits) -> Option<Block> {
+fn edits(view: &View, limits: &Limits) -> Option<Step> {
     let listed: Vec<String> =
         view.history.iter().flat_map(|message| &message.blocks).flat_map(already_listed).collect();
     let mut live = clearable(view, limits);
@@ -124,7 +163,8 @@ fn edits(view: &View, limits: &Limits) -> Option<Block> {
     live.truncate(live.len().saturating_sub(keep));
     let edits: Vec<Value> =
         live.iter().map(|old| json!({ "type": "delete", "tool_use_id": old.call.as_str() })).collect();
-    Some(Block::from_value(&json!({ "type": "cache_edits", "edits": edits })))
+    let tokens = view.count.fitted(live.iter().map(|old| old.tokens).sum());
+    Some(Step::Edit { edits: Block::from_value(&json!({ "type": "cache_edits", "edits": edits })), tokens })
 }
 
 fn already_listed(block: &Block) -> Vec<String> {
@@ -137,14 +177,23 @@ fn already_listed(block: &Block) -> Vec<String> {
 }
 
 /// What the provider is asked to clear on its side: on every request of a session from the first, or on none. The trigger
-/// stays below the line at which we would compact ourselves.
+/// stays below the line at which we would compact ourselves. Clearing there rewrites the cache too, so at least so much
+/// must go that it pays; it is decided once, for a long session, because the field may not change.
 pub fn server_clearing(model: &dyn Model, settings: &Settings, limits: &Limits) -> Option<Value> {
     if !settings.flag(&key::MICROCOMPACTION_API) || !model.can(Ability::ServerClearing) {
         return None;
     }
-    let line = Budget::new(model.window(), 0, limits).warning;
-    let trigger = limits.server_clear_from.min(line);
-    let least = limits.server_clear_least.min(trigger.saturating_mul(3) / 4);
+    let budget = Budget::new(model.window(), 0, limits);
+    let trigger = limits.server_clear_from.min(budget.warning);
+    let then = Situation {
+        prices: model.prices(),
+        ttl: Some(Ttl::default()),
+        since_last: Some(SignedDuration::ZERO),
+        turns: limits.expected_turns,
+        threshold: budget.compaction,
+    };
+    let pays = planner::clear_at_least(&then, trigger, limits);
+    let least = pays.min(limits.server_clear_least).min(trigger.saturating_mul(3) / 4);
     Some(json!({ "edits": [{
         "type": "clear_tool_uses_20250919",
         "trigger": { "type": "input_tokens", "value": trigger },

@@ -1,4 +1,4 @@
-//! Before each request: make the transcript fit, cheapest remedy first.
+//! Layers 1 to 4: what keeps a conversation within its window, cheapest remedy first.
 
 pub mod compaction;
 pub mod microcompaction;
@@ -7,10 +7,8 @@ pub mod notes;
 pub mod session_notes;
 
 use crate::desk::Desk;
-use crate::message::{Origin, Role};
 use crate::tokens::Budget;
-use crate::transcript::{Transcript, TranscriptError};
-use microcompaction::Step;
+use crate::transcript::Transcript;
 
 /// The conversation does not fit and nothing that is switched on can make it fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -30,35 +28,8 @@ pub fn budget(transcript: &Transcript, desk: &Desk) -> Budget {
     Budget::new(desk.model.window(), transcript.view().count.total(), &desk.limits)
 }
 
-/// Why a request is not made.
-#[derive(Debug, thiserror::Error)]
-pub enum Unready {
-    /// It does not fit.
-    #[error(transparent)]
-    Full(#[from] Full),
-    /// The record cannot be written.
-    #[error(transparent)]
-    Transcript(#[from] TranscriptError),
-}
-
-/// Make the transcript fit, or say that it does not.
-pub fn prepare(transcript: &mut Transcript, desk: &Desk) -> Result<(), Unready> {
-    let budget = budget(transcript, desk);
-    if budget.used <= budget.compaction {
-        return Ok(microcompact(transcript, desk)?);
-    }
-    if budget.used > budget.refusal {
-        return Err(Full { used: budget.used, refusal: budget.refusal }.into());
-    }
-    Ok(())
-}
-
-/// Layer 2, on turns on which no compaction is due: one break at most.
-fn microcompact(transcript: &mut Transcript, desk: &Desk) -> Result<(), TranscriptError> {
-    let now = desk.clock.now();
-    match microcompaction::step(transcript.view(), desk, now) {
-        Some(Step::Clear(entry)) => transcript.append(entry, now),
-        Some(Step::Edit(edits)) => transcript.say(Role::User, Origin::Reminder, vec![edits], now).map(drop),
-        None => Ok(()),
-    }
+/// Whether the next request would still be sent.
+pub fn fits(transcript: &Transcript, desk: &Desk) -> Result<(), Full> {
+    let Budget { used, refusal, .. } = budget(transcript, desk);
+    if used > refusal { Err(Full { used, refusal }) } else { Ok(()) }
 }

@@ -181,7 +181,7 @@ mod tests {
     }
 
     fn limits() -> Limits {
-        Limits { brake_window: 4, ..Limits::default() }
+        Limits { brake_window: 4, brake_least_cents: 5, brake_least_tokens: 20_000, ..Limits::default() }
     }
 
     fn spent(input: u64) -> Row {

@@ -178,11 +178,6 @@ impl Called {
     pub fn is_ours(&self) -> bool {
         !self.is_main() && !self.source.starts_with("agent:")
     }
-
-    /// Work that can wait for another day; a compaction cannot.
-    pub fn is_background(&self) -> bool {
-        self.is_ours() && self.source != "compact"
-    }
 }
 
 /// Whether what was removed had been sent before.
@@ -332,18 +327,18 @@ mod tests {
     #[test]
     fn sources_belong_to_layers_and_to_somebody() {
         let table = [
-            ("main", Layer::Other, [false, false]),
-            ("session_notes", Layer::SessionNotes, [true, true]),
-            ("compact", Layer::Compaction, [true, false]),
-            ("extract", Layer::Extraction, [true, true]),
-            ("dream", Layer::Dreaming, [true, true]),
-            ("select", Layer::Recall, [true, true]),
-            ("agent:explore", Layer::Agents, [false, false]),
-            ("agent_summary", Layer::Agents, [true, true]),
+            ("main", Layer::Other, false),
+            ("session_notes", Layer::SessionNotes, true),
+            ("compact", Layer::Compaction, true),
+            ("extract", Layer::Extraction, true),
+            ("dream", Layer::Dreaming, true),
+            ("select", Layer::Recall, true),
+            ("agent:explore", Layer::Agents, false),
+            ("agent_summary", Layer::Agents, true),
         ];
-        for (source, layer, flags) in table {
+        for (source, layer, ours) in table {
             let call = called(0, source, Usage::default());
-            assert_eq!((Layer::of_source(source), [call.is_ours(), call.is_background()]), (layer, flags), "{source}");
+            assert_eq!((Layer::of_source(source), call.is_ours()), (layer, ours), "{source}");
         }
     }
 

@@ -5,8 +5,8 @@
 //! call at the price of that call, and never beyond what the window could have held: past the point where the
 //! conversation would have been compacted anyway, nothing more is saved.
 
-use super::{Called, Certainty, Forecast, Layer, Row, Sent};
-use crate::prompt_cache::planner::Warmth;
+use super::{Called, Certainty, Forecast, Layer, Row, Sent, Share};
+use crate::prompt_cache::planner::{Unit, Warmth};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::{AddAssign, Neg};
@@ -101,8 +101,35 @@ pub struct Outcome {
     pub layer: Layer,
     /// What the planner expected.
     pub forecast: Forecast,
-    /// What came of it so far, in dollars; `None` where a receipt is missing.
+    /// What it has saved so far, in the unit of the forecast; `None` where a receipt is missing.
     pub saved: Option<f64>,
+    /// What it has cost so far: what had to be written again, and what was read again.
+    pub cost: Option<f64>,
+}
+
+impl Outcome {
+    /// What was expected to be left.
+    pub fn expected(&self) -> f64 {
+        self.forecast.saving - self.forecast.cost
+    }
+
+    /// What is left so far.
+    pub fn so_far(&self) -> Option<f64> {
+        self.saved.zip(self.cost).map(|(saved, cost)| saved - cost)
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = |amount: Option<f64>| match (amount, self.forecast.unit) {
+            (None, _) => "n/a".to_owned(),
+            (Some(money), Unit::Dollars) if money < 0.0 => format!("-${:.4}", -money),
+            (Some(money), Unit::Dollars) => format!("${money:.4}"),
+            (Some(tokens), Unit::Tokens) => format!("{tokens:.0} tokens"),
+        };
+        let (expected, so_far) = (shown(Some(self.expected())), shown(self.so_far()));
+        write!(f, "{}: expected {expected}, so far {so_far} (estimated)", self.layer.word())
+    }
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -156,7 +183,7 @@ impl Account {
                     standing.unsent = standing.unsent.saturating_add(removed.tokens);
                 }
                 self.wagers.extend(removed.forecast.map(|forecast| Wager {
-                    outcome: Outcome { layer: removed.layer, forecast, saved: Some(0.0) },
+                    outcome: Outcome { layer: removed.layer, forecast, saved: Some(0.0), cost: Some(0.0) },
                     tokens: removed.tokens,
                     sent: removed.sent,
                     is_new: true,
@@ -169,9 +196,9 @@ impl Account {
             Row::ReadBack(share) => {
                 let standing = self.standing.entry(share.layer).or_default();
                 standing.read_back = standing.read_back.saturating_add(share.tokens);
-                standing.give_back(share.tokens);
+                self.give_back(share);
             }
-            Row::Restored(share) => self.standing.entry(share.layer).or_default().give_back(share.tokens),
+            Row::Restored(share) => self.give_back(share),
             Row::Called(called) => {
                 let items = self.settle(called);
                 for item in &items {
@@ -182,6 +209,16 @@ impl Account {
             Row::Broke { .. } | Row::Announced { .. } | Row::Unknown => {}
         }
         Vec::new()
+    }
+
+    /// Tokens are back in the window: the newest removals of the layer had removed them.
+    fn give_back(&mut self, share: &Share) {
+        self.standing.entry(share.layer).or_default().give_back(share.tokens);
+        let mut left = share.tokens;
+        for wager in self.wagers.iter_mut().rev().filter(|wager| wager.outcome.layer == share.layer) {
+            let back = wager.tokens.min(left);
+            (wager.tokens, left) = (wager.tokens - back, left - back);
+        }
     }
 
     fn settle(&mut self, called: &Called) -> Vec<Item> {
@@ -223,12 +260,17 @@ impl Account {
                 let money = write.map(|write| price(standing.read_back, write));
                 add(Kind::ReadBack, -Amount::of(standing.read_back, money, Certainty::Estimated));
             }
+            charge(&mut self.wagers, *layer, standing, (more, write));
             *standing = Standing { tokens: standing.tokens, certainty: standing.certainty, ..Standing::default() };
         }
         items.extend(lifetime(called));
+        let is_cold = called.warmth == Some(Warmth::Cold);
         for wager in &mut self.wagers {
-            let rate = if wager.is_new && wager.sent == Sent::Never { write } else { again };
-            let earned = rate.map(|rate| part * price(wager.tokens, rate));
+            let anew = wager.is_new && wager.sent == Sent::Never;
+            let earned = match wager.outcome.forecast.unit {
+                Unit::Dollars => if anew { write } else { again }.map(|rate| part * price(wager.tokens, rate)),
+                Unit::Tokens => Some(if anew || is_cold { part * wager.tokens as f64 } else { 0.0 }),
+            };
             wager.outcome.saved = wager.outcome.saved.zip(earned).map(|(saved, more)| saved + more);
             wager.is_new = false;
         }
@@ -244,6 +286,19 @@ impl Account {
     pub fn outcomes(&self) -> Vec<Outcome> {
         self.wagers.iter().map(|wager| wager.outcome).collect()
     }
+}
+
+/// What a layer had written and read again is a cost of its last planned removal.
+fn charge(wagers: &mut [Wager], layer: Layer, standing: &Standing, (more, write): (Option<f64>, Option<f64>)) {
+    let Some(wager) = wagers.iter_mut().rev().find(|wager| wager.outcome.layer == layer) else { return };
+    let paid = match wager.outcome.forecast.unit {
+        Unit::Tokens => Some((standing.damage + standing.read_back) as f64),
+        Unit::Dollars if standing.damage + standing.read_back == 0 => Some(0.0),
+        Unit::Dollars => more
+            .zip(write)
+            .map(|(more, write)| (standing.damage as f64 * more + standing.read_back as f64 * write) / PER),
+    };
+    wager.outcome.cost = wager.outcome.cost.zip(paid).map(|(cost, more)| cost + more);
 }
 
 /// What asking for the longer lifetime cost and brought in this call.
@@ -350,7 +405,6 @@ mod tests {
     use super::super::{Rates, Removed};
     use super::*;
     use crate::message::Usage;
-    use crate::prompt_cache::planner::Unit;
     use proptest::prelude::*;
 
     const MILLION: u64 = 1_000_000;
@@ -454,11 +508,24 @@ mod tests {
             certainty: Certainty::Estimated,
             forecast: Some(forecast),
         });
-        let account = Account::of(&[planned, asked(1, Warmth::Cold), asked(2, Warmth::Warm)]);
+        let mut rows = vec![planned, asked(1, Warmth::Cold), asked(2, Warmth::Warm)];
+        let account = Account::of(&rows);
         let [outcome] = account.outcomes()[..] else { panic!("one removal was planned") };
         assert_eq!((outcome.layer, outcome.forecast), (Layer::Microcompaction, forecast));
         assert!((outcome.saved.unwrap() - 5.5).abs() < 1e-9);
         assert_eq!(account.savings().gross.certainty, Certainty::Estimated);
+        assert_eq!(outcome.to_string(), "microcompaction: expected $8.0000, so far $5.5000 (estimated)");
+
+        rows.push(Row::ReadBack(share(3, Layer::Microcompaction, MILLION)));
+        rows.push(asked(4, Warmth::Warm));
+        let [outcome] = Account::of(&rows).outcomes()[..] else { panic!("one removal was planned") };
+        assert!(
+            (outcome.so_far().unwrap() - 0.5).abs() < 1e-9,
+            "what was read again is saved no more, and cost: {outcome}"
+        );
+        let blind = Row::Called(Called { rates: None, ..called(5, "main", Usage::default()) });
+        rows.extend([Row::Rewrote(share(5, Layer::Microcompaction, 9)), blind]);
+        assert_eq!(Account::of(&rows).outcomes()[0].so_far(), None, "a missing price makes it unknown");
     }
 
     fn any_row() -> impl Strategy<Value = Row> {

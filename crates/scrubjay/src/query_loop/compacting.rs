@@ -1,9 +1,11 @@
 //! Layer 4 in the loop: when a conversation is compacted, what is said about it, and how it is taken back.
 
+use super::receipts::layer_of;
 use super::{Error, Session};
 use crate::context::compaction::boundary::{self, NotCompacted, Part, Planned, Wish};
 use crate::context::{self, Full};
 use crate::hooks::{HookEvent, Moment};
+use crate::prompt_cache::planner::Verdict;
 use crate::settings::key;
 use crate::transcript::{Compaction, Entry, Record, Trigger, View};
 use tokio_util::sync::CancellationToken;
@@ -53,23 +55,23 @@ impl Session {
         Ok(Compacted { before, after })
     }
 
-    /// Before a request: compact if the window is nearly full. A failure is recorded and the turn goes on; a few in a row
+    /// Before a request: compact if the window is nearly full, and say whether it was. A failure is recorded and the turn goes on; a few in a row
     /// and it rests.
-    pub(super) async fn compact_if_due(&mut self, cancel: &CancellationToken) -> Result<(), Error> {
+    pub(super) async fn compact_if_due(&mut self, cancel: &CancellationToken) -> Result<bool, Error> {
         let budget = context::budget(&self.transcript, &self.desk);
         if budget.used <= budget.compaction || !self.desk.settings.flag(&key::COMPACTION) {
-            return Ok(());
+            return Ok(budget.used > budget.compaction);
         }
         if self.compact_from_notes(cancel).await? || self.resting() {
-            return Ok(());
+            return Ok(true);
         }
-        self.try_to_compact(cancel).await.map(drop)
+        self.try_to_compact(cancel).await.map(|_| true)
     }
 
     /// Layer 3 pays off: no call at all.
     async fn compact_from_notes(&mut self, cancel: &CancellationToken) -> Result<bool, Error> {
         let Some((compaction, after)) = self.notes_as_summary().await? else { return Ok(false) };
-        self.land(compaction, after, cancel).await?;
+        self.land(compaction, after, None, cancel).await?;
         Ok(true)
     }
 
@@ -116,18 +118,19 @@ impl Session {
         let planned = self.plan(wish, cancel).await?;
         self.book_all(&planned)?;
         let Planned { compaction, after, .. } = planned;
-        self.land(compaction, after, cancel).await
+        self.land(compaction, after, None, cancel).await
     }
 
     /// The boundary: recorded, told, and heard by hooks.
-    async fn land(
+    pub(super) async fn land(
         &mut self,
         compaction: Compaction,
         after: u64,
+        verdict: Option<Verdict>,
         cancel: &CancellationToken,
     ) -> Result<Compacted, Error> {
         let before = compaction.before;
-        self.receipt_of_compaction(compaction.author, before.saturating_sub(after));
+        self.receipt_of_change(layer_of(compaction.author), &self.edit_of(&compaction), verdict.map(Into::into));
         self.transcript.append(Entry::Compacted(compaction.into()), self.desk.clock.now())?;
         self.desk.events.notice(format!("compacted: {before} tokens before, {after} after; /uncompact takes it back"));
         let model = self.desk.model.name().to_owned();
@@ -157,8 +160,9 @@ impl Session {
 
     fn book_all(&mut self, planned: &Planned) -> Result<(), Error> {
         for call in &planned.calls {
-            self.receipt_of_errand(call);
-            self.transcript.append(Entry::Replied(call.clone()), self.desk.clock.now())?;
+            let now = self.desk.clock.now();
+            self.receipt_of_errand(call, now);
+            self.transcript.append(Entry::Replied(call.clone()), now)?;
         }
         Ok(())
     }

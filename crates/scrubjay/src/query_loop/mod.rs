@@ -4,6 +4,8 @@
 mod compacting;
 mod moments;
 mod noting;
+mod planning;
+mod reading_back;
 mod receipts;
 
 pub use compacting::Compacted;
@@ -13,7 +15,7 @@ use receipts::Receipts;
 
 use crate::agents::fork::{self, Origins};
 use crate::context::compaction::boundary::NotCompacted;
-use crate::context::{self, Full, Unready, tool_results};
+use crate::context::{self, Full, tool_results};
 use crate::desk::Desk;
 use crate::errand::{Errand, Outcome};
 use crate::event::Event;
@@ -39,6 +41,8 @@ pub struct Session {
     receipts: Receipts,
     /// Whether the person was told that the window is nearly full.
     warned: bool,
+    /// How large the conversation was when the planner last weighed all of it.
+    weighed: u64,
 }
 
 /// Stops the question that is being answered. Cheap to clone, and safe to use at any time.
@@ -84,22 +88,13 @@ pub enum Error {
     TooManyRounds(u64),
 }
 
-impl From<Unready> for Error {
-    fn from(unready: Unready) -> Self {
-        match unready {
-            Unready::Full(full) => Error::Full(full),
-            Unready::Transcript(error) => Error::Transcript(error),
-        }
-    }
-}
-
 impl Session {
     /// Begin, or go on with what a transcript holds. The opening is what every request starts with: sent unchanged from
     /// here on, and recorded again only when it differs from what was last sent.
     pub fn new(transcript: Transcript, desk: Desk, opening: Opening) -> Result<Self, Error> {
         let receipts = Receipts::open(&transcript, &desk);
         let (interrupt, noting) = (Interrupt::default(), Noting::default());
-        let mut session = Self { transcript, desk, interrupt, noting, receipts, warned: false };
+        let mut session = Self { transcript, desk, interrupt, noting, receipts, warned: false, weighed: 0 };
         session.open(opening)?;
         session.close_open_calls()?;
         Ok(session)
@@ -133,16 +128,15 @@ impl Session {
         Err(Error::TooManyRounds(self.desk.limits.rounds_per_question))
     }
 
-    /// Everything before a request: fit the window, make it safe on disk, render.
+    /// Everything before a request: fit the window, change what pays, announce it, make it safe on disk, render.
     async fn ready(&mut self, cancel: &CancellationToken) -> Result<Prompt, Error> {
         self.hear_of_notes()?;
-        self.compact_if_due(cancel).await?;
-        self.warn_if_nearly_full();
-        let before = (self.transcript.view().cleared.len(), self.transcript.view().count.total());
-        context::prepare(&mut self.transcript, &self.desk)?;
-        if self.transcript.view().cleared.len() > before.0 {
-            self.receipt_of_clearing(before.1.saturating_sub(self.transcript.view().count.total()));
+        if !self.compact_if_due(cancel).await? {
+            self.plan_ahead(cancel).await?;
         }
+        self.warn_if_nearly_full();
+        context::fits(&self.transcript, &self.desk)?;
+        self.announce();
         self.transcript.settle()?;
         Ok(Prompt::of(self.transcript.view()))
     }
@@ -211,6 +205,7 @@ impl Session {
     fn admit(&mut self, round: Round, calls: &[ToolUse]) -> Result<(), Error> {
         let now = self.desk.clock.now();
         let admitted = tool_results::admit(round.results, calls, self.results_folder().as_deref(), &self.desk);
+        self.book_read_backs(calls, &admitted.results);
         for (path, digest) in round.saw {
             self.transcript.append(Entry::Saw { path, digest }, now)?;
         }
@@ -295,7 +290,7 @@ impl Session {
     pub fn welcome(&mut self, errand: Errand, outcome: &Outcome) -> Result<(), Error> {
         let now = self.desk.clock.now();
         for call in &outcome.calls {
-            self.receipt_of_errand(call);
+            self.receipt_of_errand(call, now);
             self.transcript.append(Entry::Replied(call.clone()), now)?;
         }
         if let Some(entry) = (errand.receipt)(outcome) {

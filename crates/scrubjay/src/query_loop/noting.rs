@@ -8,6 +8,7 @@ use crate::errand::{Ending, Outcome};
 use crate::message::Message;
 use crate::settings::key;
 use crate::transcript::{Compaction, Entry, Noted, Writer};
+use jiff::Timestamp;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -19,10 +20,11 @@ pub(super) struct Noting {
     receiver: mpsc::UnboundedReceiver<Home>,
 }
 
-/// A fork that came home: what it cost, and how far the notes reach now.
+/// A fork that came home: what it cost, how far the notes reach now, and when it was done.
 struct Home {
     outcome: Outcome,
     noted: Result<Noted, String>,
+    at: Timestamp,
 }
 
 impl Default for Noting {
@@ -39,10 +41,13 @@ impl Session {
     pub(super) fn note_if_due(&mut self) -> Result<(), Error> {
         self.hear_of_notes()?;
         let view = self.transcript.view();
-        if self.noting.background.is_busy() || self.tired_of_notes() || !session_notes::due(view, &self.desk) {
+        if self.is_noting() || self.tired_of_notes() || !session_notes::due(view, &self.desk) {
             return Ok(());
         }
-        let writer = session_notes::writer(view, &self.desk);
+        // Where nobody may work in the background, code keeps them all the same: it costs nothing.
+        let by_model = session_notes::writer(view, &self.desk) == Writer::Model && self.may_work_in_background();
+        let writer = if by_model { Writer::Model } else { Writer::Code };
+        let view = self.transcript.view();
         let (Some(folder), Some(noted)) = (self.transcript.folder(), session_notes::covering(view, writer)) else {
             return Ok(());
         };
@@ -82,20 +87,20 @@ impl Session {
                 (_, Err(why)) => Err(why),
             };
             // A session that has ended in the meantime has no use for the news.
-            sender.send(Home { outcome, noted }).unwrap_or_default();
+            let at = desk.clock.now();
+            sender.send(Home { outcome, noted, at }).unwrap_or_default();
         });
     }
 
     /// Record what came home since the last request.
     pub(super) fn hear_of_notes(&mut self) -> Result<(), Error> {
-        while let Ok(Home { outcome, noted }) = self.noting.receiver.try_recv() {
-            let now = self.desk.clock.now();
+        while let Ok(Home { outcome, noted, at }) = self.noting.receiver.try_recv() {
             for call in outcome.calls {
-                self.receipt_of_errand(&call);
-                self.transcript.append(Entry::Replied(call), now)?;
+                self.receipt_of_errand(&call, at);
+                self.transcript.append(Entry::Replied(call), at)?;
             }
             match noted {
-                Ok(noted) => self.transcript.append(Entry::Noted(noted), now)?,
+                Ok(noted) => self.transcript.append(Entry::Noted(noted), at)?,
                 Err(why) => self.note_failed(why)?,
             }
         }
@@ -107,6 +112,11 @@ impl Session {
             self.desk.events.notice(format!("the session notes were not updated: {because}"));
         }
         Ok(self.transcript.append(Entry::Failed { layer: LAYER.to_owned(), because }, self.desk.clock.now())?)
+    }
+
+    /// Whether notes are being written at this moment.
+    pub(super) fn is_noting(&self) -> bool {
+        self.noting.background.is_busy()
     }
 
     fn tired_of_notes(&self) -> bool {

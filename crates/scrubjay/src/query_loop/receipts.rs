@@ -1,29 +1,37 @@
-//! Receipts in the loop: every call and every saving is booked where it happens, and a cache that gave less than it had
-//! promised is named by its cause.
+//! Receipts in the loop: every call and every saving is booked where it happens, every break of ours is announced before
+//! the request that shows it, and a cache that gave less than it had promised is named by its cause.
 
 use super::Session;
 use crate::desk::Desk;
 use crate::ledger::book::Book;
-use crate::ledger::{Called, Certainty, Layer, Removed, Row, Sent, Share};
+use crate::ledger::brake::{Brake, State};
+use crate::ledger::budget::{Budget, DayBook, midnight};
+use crate::ledger::{Called, Certainty, Forecast, Layer, Removed, Row, Sent, Share};
 use crate::message::Usage;
 use crate::prompt::Prompt;
-use crate::prompt_cache::fingerprint::{Break, Fingerprint, Interval, promise, surprise};
-use crate::transcript::{Author, Call, Cause, Compaction, Spilled, Transcript};
+use crate::prompt_cache::fingerprint::{Break, Fingerprint, Interval, Promise, promise, surprise};
+use crate::prompt_cache::planner::{Edit, Situation, Warmth};
+use crate::prompt_cache::rules::lifetime;
+use crate::transcript::{Author, Call, Cause, Compaction, Spilled, Transcript, Ttl};
 use jiff::Timestamp;
 use std::time::Duration;
 
-/// The session's ledger, and what the last request left in the provider's cache.
+/// The session's ledger, what it says about the engine, and what the last request left in the provider's cache.
 pub(super) struct Receipts {
     book: Book,
+    brake: Brake,
     last: Option<Last>,
     /// How much of the record was there when the last request was answered.
     seen: usize,
+    /// The break that was announced for the request that is being made.
+    announced: Option<Cause>,
+    /// Whether the person was told that the day's budget is used up.
+    told_of_budget: bool,
 }
 
 struct Last {
     print: Fingerprint,
     usage: Usage,
-    at: Timestamp,
 }
 
 impl Receipts {
@@ -38,93 +46,193 @@ impl Receipts {
             }
             None => Book::in_memory(),
         };
-        Self { book, last: None, seen: transcript.records().len() }
+        let mut brake = Brake::new((*desk.limits).clone());
+        book.rows().iter().for_each(|row| brake.apply(row));
+        Self { book, brake, last: None, seen: transcript.records().len(), announced: None, told_of_budget: false }
     }
 
     fn book(&mut self, row: Row, desk: &Desk) {
+        let was_braked = self.is_braked();
+        self.brake.apply(&row);
+        match self.brake.state() {
+            State::Tripped { reason, .. } if !was_braked => desk.events.notice(format!(
+                "the brake is on: {reason}; until that changes nothing is cleared, compacted early or noted, and only a \
+                 full window is compacted"
+            )),
+            State::Released if was_braked => desk.events.notice("the brake is off: the layers work again"),
+            _ => {}
+        }
         if let Err(error) = self.book.book(row) {
             desk.events.notice(format!("a receipt waits in memory: the ledger could not be written ({error})"));
         }
     }
+
+    /// Whether the engine has got out of the way: what is not needed to fit is left alone.
+    pub(super) fn is_braked(&self) -> bool {
+        *self.brake.state() != State::Released
+    }
 }
 
 impl Session {
-    /// A request of the conversation was answered.
-    pub(super) fn receipt(&mut self, prompt: &Prompt, asked: Timestamp, call: &Call) {
-        let now = self.desk.clock.now();
-        let took = Duration::try_from(now.duration_since(asked)).unwrap_or_default();
-        let ttl = prompt.options.cache_ttl;
-        let mut called = Called::of(now, call, self.desk.model.prices(), ttl, took);
-        let announced = self.announced();
-        let previous = self.receipts.last.take();
-        let print = Fingerprint::of(prompt, &call.model, previous.as_ref().map(|last| &last.print), &self.desk.limits);
-        let mut lost = None;
-        if let Some(last) = &previous {
-            let promised = promise(&last.print, &last.usage, &print);
-            called.promised = Some(promised.shared);
-            let interval = Interval { since_last: asked.duration_since(last.at), ttl: Some(ttl) };
-            lost = surprise(&promised, &call.usage, interval, announced, &self.desk.limits);
+    /// Before a request: what we changed since the last one is announced, so that nobody takes it for a surprise.
+    pub(super) fn announce(&mut self) {
+        let cause = self.announced().filter(|_| self.receipts.announced.is_none());
+        if let Some(cause) = cause {
+            self.receipts.announced = Some(cause);
+            self.receipts.book(Row::Announced { at: self.desk.clock.now(), cause }, &self.desk);
         }
-        self.receipts.book(Row::Called(called), &self.desk);
-        if let Some(cause) = announced {
-            self.receipts.book(Row::Announced { at: now, cause }, &self.desk);
-        }
-        if let Some(lost) = lost {
-            self.tell_of_break(lost, now);
-        }
-        self.receipts.last = Some(Last { print, usage: call.usage, at: asked });
-        self.receipts.seen = self.transcript.records().len();
     }
 
     /// The break that an entry since the last request declared.
-    fn announced(&self) -> Option<Cause> {
+    pub(super) fn announced(&self) -> Option<Cause> {
         self.transcript.records()[self.receipts.seen.min(self.transcript.records().len())..]
             .iter()
             .find_map(|record| record.entry.cause())
     }
 
-    /// Time passes by itself; everything else that costs the cache is worth a word.
+    /// A request of the conversation was answered.
+    pub(super) fn receipt(&mut self, prompt: &Prompt, asked: Timestamp, call: &Call) {
+        let then = self.situation(asked);
+        let previous = self.receipts.last.take();
+        let print = Fingerprint::of(prompt, &call.model, previous.as_ref().map(|last| &last.print), &self.desk.limits);
+        let promised = previous.map(|last| promise(&last.print, &last.usage, &print));
+        let cleared = self.receipt_of_server(call, promised.as_ref(), &then);
+        let announced = self.receipts.announced.take().or(cleared);
+        let called = self.called(call, asked, promised.as_ref(), &then);
+        let at = called.at;
+        self.receipts.book(Row::Called(called), &self.desk);
+        let interval = then.since_last.map(|since_last| Interval { since_last, ttl: then.ttl });
+        let lost = promised
+            .zip(interval)
+            .and_then(|(promised, interval)| surprise(&promised, &call.usage, interval, announced, &self.desk.limits));
+        if let Some(lost) = lost {
+            self.tell_of_break(lost, at);
+        }
+        self.receipts.last = Some(Last { print, usage: call.usage });
+        self.receipts.seen = self.transcript.records().len();
+    }
+
+    fn called(&self, call: &Call, asked: Timestamp, promised: Option<&Promise>, then: &Situation) -> Called {
+        let now = self.desk.clock.now();
+        let took = Duration::try_from(now.duration_since(asked)).unwrap_or_default();
+        let lifetimes = self.lifetimes();
+        let called = Called::of(now, call, self.desk.model.prices(), lifetimes.messages(), took);
+        // What has run out promises nothing any more; what the longer lifetime kept would have been lost without it.
+        let promised = promised.filter(|_| then.warmth() == Warmth::Warm).map(|promised| promised.shared);
+        let long = lifetimes.opening() == Ttl::OneHour
+            && then.since_last.is_some_and(|since| since >= lifetime(Ttl::FiveMinutes));
+        let outlived = if long { call.usage.cache_read } else { 0 };
+        Called { promised, warmth: Some(then.warmth()), threshold: Some(then.threshold), outlived, ..called }
+    }
+
+    /// What the provider cleared on its side is known from its reply alone. It was our wish, so the break is ours.
+    fn receipt_of_server(&mut self, call: &Call, promised: Option<&Promise>, then: &Situation) -> Option<Cause> {
+        let tokens = call.cleared.saturating_sub(self.transcript.view().server_cleared);
+        if tokens == 0 {
+            return None;
+        }
+        let (at, layer, cause) = (self.desk.clock.now(), Layer::Microcompaction, Cause::Us);
+        let (sent, certainty) = (Sent::Before, Certainty::Reported);
+        self.receipts.book(Row::Removed(Removed { at, layer, tokens, sent, certainty, forecast: None }), &self.desk);
+        let lost = promised.map_or(0, |promised| promised.cached.saturating_sub(call.usage.cache_read));
+        let rewritten = lost.saturating_sub(tokens);
+        if rewritten > 0 && then.warmth() == Warmth::Warm {
+            self.receipts.book(Row::Rewrote(Share { at, layer, tokens: rewritten }), &self.desk);
+        }
+        self.receipts.book(Row::Announced { at, cause }, &self.desk);
+        Some(cause)
+    }
+
+    /// Time passes by itself; everything else that costs the cache is worth a word, the first time it happens.
     fn tell_of_break(&mut self, lost: Break, at: Timestamp) {
-        if lost.cause != Cause::Ttl {
+        let known = |row: &Row| matches!(row, Row::Broke { lost: known, .. } if known.cause == lost.cause);
+        if lost.cause != Cause::Ttl && !self.ledger().iter().any(known) {
             let (tokens, cause) = (lost.lost_tokens, lost.cause.word());
-            self.desk.events.notice(format!("{tokens} tokens had to be read anew by the service (cause: {cause})"));
+            let part = lost.part.as_ref().map(|part| format!("; {part} changed")).unwrap_or_default();
+            self.desk
+                .events
+                .notice(format!("{tokens} tokens had to be read anew by the service (cause: {cause}{part})"));
         }
         let source = Call::MAIN.to_owned();
         self.receipts.book(Row::Broke { at, source, lost }, &self.desk);
     }
 
-    /// A call of an errand or of a summariser.
-    pub(super) fn receipt_of_errand(&mut self, call: &Call) {
-        let ttl = self.transcript.view().opening.as_ref().map(|opening| opening.options.cache_ttl).unwrap_or_default();
-        let called = Called::of(self.desk.clock.now(), call, self.desk.model.prices(), ttl, Duration::ZERO);
+    /// A call of an errand or of a summariser, answered at this time.
+    pub(super) fn receipt_of_errand(&mut self, call: &Call, at: Timestamp) {
+        let ttl = self.lifetimes().messages();
+        let called = Called::of(at, call, self.desk.model.prices(), ttl, Duration::ZERO);
+        if let Some(folder) = self.desk.day_book.as_deref().filter(|_| called.is_ours())
+            && let Err(error) = DayBook::at(folder).book(&called, &self.desk.limits)
+        {
+            self.desk.events.notice(format!("today's background work cannot be written down ({error})"));
+        }
         self.receipts.book(Row::Called(called), &self.desk);
+    }
+
+    /// Whether background work may start: the engine is not braked, and the day's budget is not used up. Told once.
+    pub(super) fn may_work_in_background(&mut self) -> bool {
+        if self.receipts.is_braked() {
+            return false;
+        }
+        let refusal = self.allowance().refusal();
+        let news = refusal.as_ref().filter(|_| !self.receipts.told_of_budget);
+        news.into_iter().for_each(|refusal| self.desk.events.notice(refusal));
+        self.receipts.told_of_budget = refusal.is_some();
+        refusal.is_none()
+    }
+
+    /// What background work took today. A book of the day that cannot be read leaves what this session knows.
+    pub fn allowance(&self) -> Budget {
+        let Desk { clock, zone, limits, day_book, .. } = &self.desk;
+        let now = clock.now();
+        let shared = day_book.as_deref().and_then(|folder| DayBook::at(folder).today(now, zone, limits).ok());
+        shared.unwrap_or_else(|| Budget::of(self.ledger(), midnight(now, zone), limits))
     }
 
     /// Layer 1 kept a result out of the window.
     pub(super) fn receipt_of_spill(&mut self, spilled: &Spilled) {
-        let tokens = spilled.bytes.saturating_sub(spilled.shown) / self.desk.limits.text_bytes_per_token;
-        self.removed(Layer::ToolResults, tokens, Sent::Never);
+        let estimate = spilled.bytes.saturating_sub(spilled.shown) / self.desk.limits.text_bytes_per_token;
+        let tokens = self.transcript.view().count.fitted(estimate);
+        self.removed(Layer::ToolResults, tokens, Sent::Never, None);
     }
 
-    /// Layer 2 cleared results that had been sent.
-    pub(super) fn receipt_of_clearing(&mut self, tokens: u64) {
-        self.removed(Layer::Microcompaction, tokens, Sent::Before);
+    /// Layer 2 had the provider drop results from its cache: nothing is written again.
+    pub(super) fn receipt_of_dropping(&mut self, tokens: u64) {
+        self.removed(Layer::Microcompaction, tokens, Sent::Before, None);
     }
 
-    /// Layer 3 or 4 replaced a stretch.
-    pub(super) fn receipt_of_compaction(&mut self, author: Author, tokens: u64) {
-        self.removed(layer_of(author), tokens, Sent::Before);
+    /// A layer changes what was sent. While the cache is warm, what stands behind the change is written again.
+    pub(super) fn receipt_of_change(&mut self, layer: Layer, edit: &Edit, forecast: Option<Forecast>) {
+        let (removed, written) = (edit.removed.saturating_sub(edit.added), edit.behind.saturating_add(edit.added));
+        self.removed(layer, removed, Sent::Before, forecast);
+        self.rewrote(layer, written);
     }
 
-    /// A compaction was taken back.
+    /// A compaction was taken back: what it had replaced is written again, and all that stands behind it.
     pub(super) fn receipt_of_undoing(&mut self, compaction: &Compaction, tokens: u64) {
-        let share = Share { at: self.desk.clock.now(), layer: layer_of(compaction.author), tokens };
+        let layer = layer_of(compaction.author);
+        let share = Share { at: self.desk.clock.now(), layer, tokens };
         self.receipts.book(Row::Restored(share), &self.desk);
+        let edit = self.edit_of(compaction);
+        self.rewrote(layer, edit.removed.saturating_add(edit.behind));
     }
 
-    fn removed(&mut self, layer: Layer, tokens: u64, sent: Sent) {
+    fn rewrote(&mut self, layer: Layer, tokens: u64) {
+        let at = self.desk.clock.now();
+        if tokens > 0 && self.situation(at).warmth() == Warmth::Warm {
+            self.receipts.book(Row::Rewrote(Share { at, layer, tokens }), &self.desk);
+        }
+    }
+
+    /// The model needed what a layer had hidden.
+    pub(super) fn receipt_of_reading_back(&mut self, layer: Layer, tokens: u64) {
+        let at = self.desk.clock.now();
+        self.receipts.book(Row::ReadBack(Share { at, layer, tokens }), &self.desk);
+    }
+
+    fn removed(&mut self, layer: Layer, tokens: u64, sent: Sent, forecast: Option<Forecast>) {
         let (at, certainty) = (self.desk.clock.now(), Certainty::Estimated);
-        self.receipts.book(Row::Removed(Removed { at, layer, tokens, sent, certainty, forecast: None }), &self.desk);
+        self.receipts.book(Row::Removed(Removed { at, layer, tokens, sent, certainty, forecast }), &self.desk);
     }
 
     /// Everything booked so far.
@@ -133,7 +241,7 @@ impl Session {
     }
 }
 
-fn layer_of(author: Author) -> Layer {
+pub(super) fn layer_of(author: Author) -> Layer {
     match author {
         Author::Notes => Layer::SessionNotes,
         Author::Model | Author::Extract => Layer::Compaction,

@@ -7,7 +7,7 @@ mod view;
 
 pub use entry::{Author, Began, Call, Cause, Compaction, Entry, EntryId, Noted, Record, Spilled, Trigger, Writer};
 pub use file::{Damage, FORMAT, Log, Reading, read, read_as, take_pen};
-pub use opening::{Opening, Options, Thinking, ToolSpec, Ttl};
+pub use opening::{Lifetimes, Opening, Options, Thinking, ToolSpec, Ttl};
 pub use view::{CLEARED, Spent, View};
 
 use crate::limits::Limits;

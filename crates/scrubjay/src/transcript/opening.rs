@@ -45,6 +45,55 @@ pub enum Ttl {
     OneHour,
 }
 
+/// How long the two parts of a request should be kept: tools and system, which hardly ever change, and the messages. A
+/// provider refuses a long-lived part behind a short-lived one, so the first is never shorter than the second.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Written")]
+pub struct Lifetimes {
+    opening: Ttl,
+    messages: Ttl,
+}
+
+/// A single lifetime stands for both.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Written {
+    One(Ttl),
+    Two { opening: Ttl, messages: Ttl },
+}
+
+impl Lifetimes {
+    /// One for tools and system, one for the messages; the first is raised to the second.
+    pub fn new(opening: Ttl, messages: Ttl) -> Self {
+        Self { opening: opening.max(messages), messages }
+    }
+
+    /// How long tools and system live.
+    pub fn opening(self) -> Ttl {
+        self.opening
+    }
+
+    /// How long messages live.
+    pub fn messages(self) -> Ttl {
+        self.messages
+    }
+}
+
+impl From<Ttl> for Lifetimes {
+    fn from(both: Ttl) -> Self {
+        Self::new(both, both)
+    }
+}
+
+impl From<Written> for Lifetimes {
+    fn from(written: Written) -> Self {
+        match written {
+            Written::One(both) => both.into(),
+            Written::Two { opening, messages } => Self::new(opening, messages),
+        }
+    }
+}
+
 /// How hard a model should think before it speaks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -67,7 +116,7 @@ pub struct Options {
     /// Reasoning.
     pub thinking: Thinking,
     /// How long cached prefixes should live.
-    pub cache_ttl: Ttl,
+    pub cache_ttl: Lifetimes,
     /// What the provider is asked to clear on its side, in the provider's own words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context_management: Option<Value>,
@@ -87,4 +136,38 @@ pub struct Opening {
     /// What else each request asks for.
     #[serde(default)]
     pub options: Options,
+}
+
+impl Opening {
+    /// The same opening with other lifetimes in the cache.
+    pub fn living(&self, cache_ttl: Lifetimes) -> Self {
+        Self { options: Options { cache_ttl, ..self.options.clone() }, ..self.clone() }
+    }
+
+    /// Whether two openings differ at most in how long they should be cached.
+    pub fn says_the_same(&self, other: &Self) -> bool {
+        self.living(other.options.cache_ttl) == *other
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // spec: H2
+    #[test]
+    fn the_opening_never_lives_shorter_than_what_follows_it() {
+        let read = |json: &str| serde_json::from_str::<Options>(json).unwrap().cache_ttl;
+        for (json, opening, messages) in [
+            (r#"{"cache_ttl":"1h"}"#, Ttl::OneHour, Ttl::OneHour),
+            (r#"{"cache_ttl":{"opening":"1h","messages":"5m"}}"#, Ttl::OneHour, Ttl::FiveMinutes),
+            (r#"{"cache_ttl":{"opening":"5m","messages":"1h"}}"#, Ttl::OneHour, Ttl::OneHour),
+            ("{}", Ttl::FiveMinutes, Ttl::FiveMinutes),
+        ] {
+            let lifetimes = read(json);
+            assert_eq!((lifetimes.opening(), lifetimes.messages()), (opening, messages), "{json}");
+            let written = serde_json::to_string(&Options { cache_ttl: lifetimes, ..Options::default() }).unwrap();
+            assert_eq!(read(&written), lifetimes);
+        }
+    }
 }

@@ -34,6 +34,8 @@ pub struct View {
     pub strikes: BTreeMap<String, u64>,
     /// How much of the window is used.
     pub count: Count,
+    /// What the provider left out of the last request on its side.
+    pub server_cleared: u64,
     /// What was spent, by who asked and which model answered.
     pub spent: BTreeMap<(String, String), Spent>,
     /// What our estimate was when the last request was made.
@@ -130,7 +132,8 @@ impl View {
 
     fn reply(&mut self, call: &super::Call) {
         if call.source == super::Call::MAIN {
-            self.count.report(&call.usage, self.asked_at);
+            self.count.report(&call.usage, self.asked_at, call.cleared);
+            self.server_cleared = call.cleared;
         }
         self.spend(call);
     }
@@ -141,10 +144,14 @@ impl View {
         spent.usage += call.usage;
     }
 
-    /// A new opening changes the first bytes of every request, so nothing reported before still holds.
+    /// A new opening changes the first bytes of every request, so nothing reported before still holds; unless it only asks
+    /// for another lifetime in the cache.
     fn open(&mut self, opening: &Arc<Opening>, limits: &Limits) {
+        let same = self.opening.as_ref().is_some_and(|last| last.says_the_same(opening));
         self.opening = Some(opening.clone());
-        self.recount(limits);
+        if !same {
+            self.recount(limits);
+        }
     }
 
     fn recount(&mut self, limits: &Limits) {
@@ -163,6 +170,7 @@ impl View {
             count.add_message(message, limits);
         }
         self.count = count;
+        self.server_cleared = 0;
     }
 
     fn clear(&mut self, results: &[ToolCallId], limits: &Limits) {

@@ -75,7 +75,7 @@ async fn the_lifetime_is_the_one_that_was_asked_for_or_a_fixed_gap() {
         (Ttl::FiveMinutes, "fixed_gap", 61, true),
     ] {
         let mut setting = Setting::new(Arc::new(reading())).switch("microcompaction.when", when);
-        setting.options.cache_ttl = ttl;
+        setting.options.cache_ttl = ttl.into();
         let mut story = begun(setting);
         story.ask("Read it all").await.unwrap();
         story.setting.clock.advance(SignedDuration::from_mins(minutes));
@@ -127,7 +127,7 @@ async fn what_must_stay_stays() {
     assert_eq!(cleared(&story), 0, "other tools are never cleared");
 
     let mut stored = Setting::new(Arc::new(reading())).switch("tool_results.thresholds.Read", "1000");
-    stored.limits.clear_least_tokens = 0;
+    stored.limits.cold_clear_tokens = 0;
     let mut story = begun(stored);
     story.ask("Read it all").await.unwrap();
     assert_eq!(story.session.transcript().view().spilled.len(), READS);

@@ -1,0 +1,196 @@
+//! The planner in the loop: before a request, is there something worth changing about what was already sent?
+
+use super::{Error, Session};
+use crate::context;
+use crate::context::compaction::rounds;
+use crate::context::microcompaction::{self, Clearing, Step};
+use crate::ledger::savings::Account;
+use crate::ledger::{Layer, Row};
+use crate::message::{MessageId, Origin, Role, Usage};
+use crate::model::Ability;
+use crate::prompt_cache::planner::{self, Decision, Edit, Pauses, Situation, Stretch, Warmth};
+use crate::prompt_cache::rules::lifetime;
+use crate::settings::key;
+use crate::tokens::Share;
+use crate::transcript::{Compaction, Entry, Lifetimes, Record, Ttl, View};
+use jiff::{SignedDuration, Timestamp};
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+impl Session {
+    /// The moment as the planner sees it.
+    pub(super) fn situation(&self, at: Timestamp) -> Situation {
+        let view = self.transcript.view();
+        let main = |source: &str| source == crate::transcript::Call::MAIN;
+        Situation {
+            prices: self.desk.model.prices(),
+            ttl: Some(self.lifetimes().messages()),
+            since_last: self.last_answer().map(|last| at.duration_since(last)),
+            turns: view.spent.iter().filter(|((source, _), _)| main(source)).map(|(_, spent)| spent.calls).sum(),
+            threshold: context::budget(&self.transcript, &self.desk).compaction,
+        }
+    }
+
+    /// How long the provider keeps what it read. A cache that nobody can ask anything of is gone after an hour.
+    pub(super) fn lifetimes(&self) -> Lifetimes {
+        let opening = self.transcript.view().opening.as_ref();
+        let marked = opening.filter(|_| self.desk.model.can(Ability::CacheMarkers));
+        marked.map_or(Ttl::OneHour.into(), |opening| opening.options.cache_ttl)
+    }
+
+    /// When the last request was answered that begins as ours do: a fork keeps its parent's cache warm.
+    fn last_answer(&self) -> Option<Timestamp> {
+        let shares =
+            |record: &&Record| matches!(&record.entry, Entry::Replied(call) if !call.source.starts_with("agent"));
+        self.transcript.records().iter().rev().find(shares).map(|record| record.at)
+    }
+
+    /// On turns on which no compaction is due: compact from notes or clear old results, where it pays. One break at most.
+    pub(super) async fn plan_ahead(&mut self, cancel: &CancellationToken) -> Result<(), Error> {
+        let now = self.situation(self.desk.clock.now());
+        if self.receipts.is_braked() {
+            return Ok(());
+        }
+        self.choose_lifetimes(&now)?;
+        if now.since_last.is_none() || self.announced().is_some() {
+            return Ok(());
+        }
+        let weigh = self.is_worth_weighing(&now);
+        if weigh && self.compact_early(&now, cancel).await? {
+            return Ok(());
+        }
+        self.microcompact(weigh.then_some(&now))
+    }
+
+    /// Weighing walks the whole conversation. A cold cache is rare enough for it; a warm one is weighed when it has grown.
+    fn is_worth_weighing(&mut self, now: &Situation) -> bool {
+        let used = self.transcript.view().count.total();
+        let grown = used >= self.weighed.saturating_add(self.desk.limits.weigh_every_tokens) || used < self.weighed;
+        let worth = grown || now.warmth() == Warmth::Cold;
+        if worth {
+            self.weighed = used;
+        }
+        worth
+    }
+
+    /// Notes that are ready replace the conversation before the window is full.
+    async fn compact_early(&mut self, now: &Situation, cancel: &CancellationToken) -> Result<bool, Error> {
+        let (view, limits) = (self.transcript.view(), self.desk.limits.clone());
+        let kept = limits.kept_least_tokens;
+        let at_best = Edit { removed: said(view).saturating_sub(kept), behind: kept, ..Edit::default() };
+        let hopeless = planner::compacts_early(now, &at_best, &limits).decision == Decision::Wait;
+        if hopeless || !self.desk.settings.flag(&key::COMPACTION) || self.is_noting() {
+            return Ok(false);
+        }
+        let Some((compaction, after)) = self.notes_as_summary().await? else { return Ok(false) };
+        let verdict = planner::compacts_early(now, &self.edit_of(&compaction), &limits);
+        if verdict.decision == Decision::Wait {
+            return Ok(false);
+        }
+        self.land(compaction, after, Some(verdict), cancel).await?;
+        Ok(true)
+    }
+
+    /// What a compaction changes, in the provider's tokens.
+    pub(super) fn edit_of(&self, compaction: &Compaction) -> Edit {
+        let (view, limits) = (self.transcript.view(), &self.desk.limits);
+        let place = |id: &MessageId| view.history.iter().position(|message| message.id == *id);
+        let (Some(first), Some(last)) = (place(&compaction.first), place(&compaction.last)) else {
+            return Edit::default();
+        };
+        let weight = |messages| view.count.fitted(rounds::weight(messages, limits));
+        let summary = std::slice::from_ref(&compaction.summary);
+        Edit {
+            removed: weight(view.history.get(first..=last).unwrap_or_default()),
+            added: weight(summary) + weight(&compaction.restored),
+            behind: weight(&view.history[last + 1..]),
+            making: Usage::default(),
+        }
+    }
+
+    /// Layer 2.
+    fn microcompact(&mut self, now: Option<&Situation>) -> Result<(), Error> {
+        let at = self.desk.clock.now();
+        match microcompaction::step(self.transcript.view(), &self.desk, now) {
+            Some(Step::Clear(clearing)) => self.clear(clearing, at),
+            Some(Step::Edit { edits, tokens }) => {
+                self.receipt_of_dropping(tokens);
+                self.transcript.say(Role::User, Origin::Reminder, vec![edits], at)?;
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn clear(&mut self, clearing: Clearing, at: Timestamp) -> Result<(), Error> {
+        let Clearing { entry, edit, verdict } = clearing;
+        if let Entry::Cleared { results, .. } = &entry {
+            let (count, freed) = (results.len(), edit.removed.saturating_sub(edit.added));
+            self.desk
+                .events
+                .notice(format!("cleared {count} old tool results, {freed} tokens; they can be read again"));
+        }
+        self.receipt_of_change(Layer::Microcompaction, &edit, verdict.map(Into::into));
+        Ok(self.transcript.append(entry, at)?)
+    }
+
+    /// When nothing of the last request can still be cached, all of it is written anew, and that is the moment to choose
+    /// how long tools and system should live. Nothing a cache compares changes, so this is no break.
+    fn choose_lifetimes(&mut self, now: &Situation) -> Result<(), Error> {
+        let open = self.desk.settings.text(&key::CACHE_TTL) == "auto" && self.desk.model.can(Ability::CacheMarkers);
+        let Some(opening) = self.transcript.view().opening.clone().filter(|_| open) else { return Ok(()) };
+        let lifetimes = opening.options.cache_ttl;
+        let gone = now.since_last.is_some_and(|since| since >= lifetime(lifetimes.opening()));
+        if !gone {
+            return Ok(());
+        }
+        let chosen = Lifetimes::new(self.price_of_an_hour(now, fixed(self.transcript.view())), lifetimes.messages());
+        if chosen == lifetimes {
+            return Ok(());
+        }
+        let opening = Arc::new(opening.living(chosen));
+        Ok(self.transcript.append(Entry::Opened { opening, because: None }, self.desk.clock.now())?)
+    }
+
+    fn price_of_an_hour(&self, now: &Situation, tokens: u64) -> Ttl {
+        let rows = self.ledger();
+        let mut pauses = pauses(rows);
+        pauses.add(now.since_last.unwrap_or_default());
+        let saved = Account::of(rows).savings().net().money.unwrap_or_default();
+        let spent = main_calls(rows).filter_map(|called| called.money).sum();
+        let purse = planner::purse(saved, spent, &self.desk.limits);
+        planner::choose_ttl(Stretch { kept: tokens, written: tokens }, pauses, now.prices, purse)
+    }
+}
+
+fn main_calls(rows: &[Row]) -> impl Iterator<Item = &crate::ledger::Called> {
+    rows.iter().filter_map(|row| match row {
+        Row::Called(called) if called.is_main() => Some(called),
+        _ => None,
+    })
+}
+
+/// The pauses between a session's requests so far.
+fn pauses(rows: &[Row]) -> Pauses {
+    let mut pauses = Pauses::default();
+    let mut before: Option<Timestamp> = None;
+    for called in main_calls(rows) {
+        let took = SignedDuration::from_millis(i64::try_from(called.duration_ms).unwrap_or(i64::MAX));
+        if let Some(before) = before {
+            pauses.add(called.at.duration_since(before) - took);
+        }
+        before = Some(called.at);
+    }
+    pauses
+}
+
+/// What every request begins with.
+fn fixed(view: &View) -> u64 {
+    let parts = view.count.by_share();
+    [Share::System, Share::Tools].iter().filter_map(|share| parts.get(share)).sum()
+}
+
+/// Everything else.
+fn said(view: &View) -> u64 {
+    view.count.total().saturating_sub(fixed(view))
+}
