@@ -35,8 +35,9 @@ pub struct Setup {
 
 /// What a run left behind.
 pub struct Ran {
+    pub path: PathBuf,
     pub outcome: Outcome,
-    /// At which call each compaction happened, and the text that stands for what it replaced.
+    /// At which record each compaction happened, and the text that stands for what it replaced.
     pub compactions: Vec<(usize, String)>,
     pub stored: usize,
     pub cleared: usize,
@@ -164,7 +165,10 @@ fn told(session: &Session, tape: &Tape) -> Ran {
         }
     }
     outcome.compactions = compactions.len() as u64;
-    Ran { outcome, compactions, stored, cleared, noted, written }
+    let path = tape.session.path.clone();
+    let record = |(calls, text): (usize, String)| Some((tape.session.steps.get(calls)?.record, text));
+    let compactions = compactions.into_iter().filter_map(record).collect();
+    Ran { path, outcome, compactions, stored, cleared, noted, written }
 }
 
 /// The model of the record.

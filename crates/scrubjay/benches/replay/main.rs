@@ -21,6 +21,8 @@
 mod bill;
 mod engine;
 mod policies;
+#[path = "../fidelity/probes.rs"]
+mod probes;
 mod service;
 mod sessions;
 mod tape;
@@ -145,6 +147,7 @@ fn report(sessions: Vec<Session>, asked: &Asked) -> Result<(), engine::Failure> 
         ran.iter().map(|ran| ran.written).sum::<usize>(),
         all.hours
     );
+    fidelity(&ran)?;
     if asked.each {
         println!();
         for (((name, calls, base), ran), append) in shapes.iter().zip(&ran).zip(&append) {
@@ -163,6 +166,37 @@ fn report(sessions: Vec<Session>, asked: &Asked) -> Result<(), engine::Failure> 
             );
         }
     }
+    Ok(())
+}
+
+/// What survived the compactions of this run, in the text alone that stands for what they replaced.
+fn fidelity(ran: &[Ran]) -> Result<(), engine::Failure> {
+    let probes = probes::Probes::new()?;
+    let mut columns: [Vec<f64>; 4] = Default::default();
+    let (mut count, mut chars) = (0, 0);
+    for ran in ran.iter().filter(|ran| !ran.compactions.is_empty()) {
+        let records = probes::load(&ran.path)?;
+        for (at, (cut, text)) in ran.compactions.iter().enumerate() {
+            let start = if at == 0 { 0 } else { ran.compactions[at - 1].0 };
+            let end = ran.compactions.get(at + 1).map_or(records.len(), |next| next.0);
+            let (before, after) = (&records[start..*cut], &records[*cut..end]);
+            let point = probes::Point { before, after, theirs: String::new() };
+            for (column, score) in columns.iter_mut().zip(probes.score(&point, text)) {
+                column.extend(score);
+            }
+            count += 1;
+            chars += text.chars().count();
+        }
+    }
+    let means = columns.each_ref().map(|column| column.iter().sum::<f64>() / column.len().max(1) as f64);
+    let names = ["files_future", "files_edited", "user_msgs", "user_future"];
+    let cells: Vec<String> = names.iter().zip(means).map(|(name, mean)| format!("{name} {mean:.3}")).collect();
+    println!(
+        "fidelity at its {count} compactions, summaries of {} characters: {}, mean {:.3}",
+        chars / count.max(1),
+        cells.join(", "),
+        means.iter().sum::<f64>() / 4.0
+    );
     Ok(())
 }
 

@@ -35,6 +35,8 @@ pub enum Kind {
 #[derive(Debug, Clone)]
 pub struct Step {
     pub at: f64,
+    /// Which record of the file its answer begins with.
+    pub record: usize,
     pub added: Vec<Piece>,
     /// What was said to the model before it, besides answers of tools.
     pub words: Vec<Value>,
@@ -54,6 +56,7 @@ impl Step {
 /// A session: the tokens of its opening, tokens per character, its calls, and what tools answered by the call's id.
 pub struct Session {
     pub name: String,
+    pub path: PathBuf,
     pub model: String,
     pub base: u64,
     pub ratio: f64,
@@ -84,6 +87,7 @@ fn text_of(path: &Path) -> std::io::Result<String> {
 
 #[derive(Default)]
 struct Reader {
+    at: usize,
     steps: Vec<Step>,
     by_id: HashMap<String, usize>,
     pending: Vec<Piece>,
@@ -95,12 +99,12 @@ struct Reader {
 fn session(path: &Path) -> std::io::Result<Option<Session>> {
     let text = text_of(path)?;
     let mut reader = Reader::default();
-    for line in text.lines() {
-        let Ok(record) = serde_json::from_str::<Value>(line) else { continue };
+    let records = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()).filter(Value::is_object);
+    for (at, record) in records.enumerate() {
+        reader.at = at;
         reader.record(&if record["type"] == "message" { plain(&record) } else { record });
     }
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    Ok(reader.finish(name))
+    Ok(reader.finish(path))
 }
 
 /// A record of the `pi` agent in the words of the others.
@@ -188,6 +192,7 @@ impl Reader {
         }
         self.steps.push(Step {
             at: at.as_microsecond() as f64 / 1e6,
+            record: self.at,
             added: std::mem::take(&mut self.pending),
             words: std::mem::take(&mut self.words),
             reply: Vec::new(),
@@ -224,7 +229,7 @@ impl Reader {
         self.pending.push(Piece { kind, chars });
     }
 
-    fn finish(self, name: String) -> Option<Session> {
+    fn finish(self, path: &Path) -> Option<Session> {
         let steps = self.steps;
         let chars = |step: &Step| step.added.iter().map(|piece| piece.chars).sum::<usize>();
         let compacted = |step: &Step| step.added.iter().any(|piece| matches!(piece.kind, Kind::Compacted));
@@ -241,7 +246,8 @@ impl Reader {
         }
         let ratio = (tokens as f64 / text as f64).clamp(0.15, 0.8);
         let base = steps[0].billed().saturating_sub((chars(&steps[0]) as f64 * ratio) as u64).max(3_000);
-        Some(Session { name, model: self.model, base, ratio, steps, results: self.results })
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Some(Session { name, path: path.to_owned(), model: self.model, base, ratio, steps, results: self.results })
     }
 }
 

@@ -35,7 +35,7 @@ pub fn place(folder: &Path) -> PathBuf {
 /// Whether it is time to write them: enough words since the last time, and either some tools were used or the model has
 /// come to rest.
 pub fn due(view: &View, desk: &Desk) -> bool {
-    let (settings, limits) = (&desk.settings, &desk.limits);
+    let (settings, limits) = (&desk.settings, &view.count.in_estimates(&desk.limits));
     if !settings.flag(&key::SESSION_NOTES) || !settings.flag(&key::COMPACTION) {
         return false;
     }
@@ -181,12 +181,12 @@ pub fn accept(file: &Path, before: &str, desk: &Desk) -> Result<(), String> {
 
 /// Keep the notes by code, from the record alone. What a model wrote stays, and what happened since stands below it.
 pub fn keep(view: &View, said: &[Arc<Message>], folder: &Path, desk: &Desk) -> io::Result<()> {
-    let file = place(folder);
+    let (file, limits) = (place(folder), &view.count.in_estimates(&desk.limits));
     let written = view.written.as_ref().and_then(|id| said.iter().position(|message| message.id == *id));
     let text = match written {
-        None => keeper::notes(template_of(desk), said, &desk.limits),
+        None => keeper::notes(template_of(desk), said, limits),
         Some(at) => {
-            let since = keeper::notes(template_of(desk), &said[at + 1..], &desk.limits);
+            let since = keeper::notes(template_of(desk), &said[at + 1..], limits);
             template::continued(&current(&file, desk)?, &since)
         }
     };
@@ -200,8 +200,9 @@ pub fn compaction(view: &View, session: &SessionId, folder: &Path, desk: &Desk) 
     if template::is_empty(template_of(desk), &text) || rounds::is_open(&view.history) {
         return None;
     }
+    let desk = &desk.measuring(&view.count);
     let start = rounds::kept_from(&view.history, Some(&noted.upto), &desk.limits)?;
-    let replaced = &view.history[..start];
+    let (replaced, kept) = view.history.split_at(start);
     let [first, .., last] = replaced else { return None };
     let summary = summary(session, replaced, &text, desk)?;
     Some(Compaction {
@@ -210,7 +211,7 @@ pub fn compaction(view: &View, session: &SessionId, folder: &Path, desk: &Desk) 
         first: first.id.clone(),
         last: last.id.clone(),
         summary,
-        restored: restore::restored(replaced, session, desk),
+        restored: restore::restored(replaced, kept, session, desk),
         before: view.count.total(),
         without_thinking: desk.model.can(Ability::BoundThinking),
     })

@@ -95,6 +95,7 @@ pub async fn plan(
     if rounds::is_open(&view.history) {
         return Err(NotCompacted::OpenRound);
     }
+    let desk = &desk.measuring(&view.count);
     let stretch = stretch(&view.history, &wish.part)?;
     let replaced = &view.history[stretch.clone()];
     let [first, .., last] = replaced else { return Err(NotCompacted::Nothing) };
@@ -114,7 +115,7 @@ pub async fn plan(
         first: first.id.clone(),
         last: last.id.clone(),
         summary: summary_message(session, last, &text, desk),
-        restored: restore::restored(&view.history, session, desk),
+        restored: restore::restored(&view.history, &view.history[stretch.end..], session, desk),
         before: view.count.total(),
         without_thinking: kept && desk.model.can(Ability::BoundThinking),
     };

@@ -2,16 +2,26 @@
 
 use super::todo;
 use crate::desk::Desk;
-use crate::message::{Block, Message, Origin, Role, SessionId};
+use crate::message::{ToolCallId, Block, Message, Origin, Role, SessionId};
 use crate::prompts;
 use crate::tokens;
 use crate::tools;
+use crate::transcript::CLEARED;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// One message with everything that is brought back; none where there is nothing.
-pub fn restored(history: &[Arc<Message>], session: &SessionId, desk: &Desk) -> Vec<Arc<Message>> {
-    let mut blocks: Vec<Block> = files(history, desk).into_iter().map(Block::text).collect();
+/// One message with everything that is brought back; none where there is nothing. What the kept messages still show is not
+/// brought back.
+pub fn restored(
+    history: &[Arc<Message>],
+    kept: &[Arc<Message>],
+    session: &SessionId,
+    desk: &Desk,
+) -> Vec<Arc<Message>> {
+    let shown = shown(kept, desk);
+    let mut paths = recently_read(history, desk);
+    paths.retain(|path| !shown.contains(path));
+    let mut blocks: Vec<Block> = files(&paths, desk).into_iter().map(Block::text).collect();
     let open = todo::open(history);
     if !open.is_empty() {
         let lines: Vec<String> = open.iter().map(|task| format!("- [{}] {}", task.status.word(), task.title)).collect();
@@ -24,13 +34,13 @@ pub fn restored(history: &[Arc<Message>], session: &SessionId, desk: &Desk) -> V
 }
 
 /// The files that were read last, newest first, re-read from disk and cut to their share.
-fn files(history: &[Arc<Message>], desk: &Desk) -> Vec<String> {
+fn files(paths: &[PathBuf], desk: &Desk) -> Vec<String> {
     let limits = &desk.limits;
     let mut left = limits.restored_files_tokens;
     let mut out = Vec::new();
-    for path in recently_read(history, desk) {
+    for path in paths {
         let room = limits.restored_file_tokens.min(left).saturating_mul(limits.text_bytes_per_token);
-        let Some(text) = read(&path, room) else { continue };
+        let Some(text) = read(path, room) else { continue };
         left = left.saturating_sub(tokens::of_text(&text, limits));
         out.push(prompts::restored_file(&path.display().to_string(), &text));
         if out.len() as u64 == limits.restored_files || left == 0 {
@@ -49,6 +59,17 @@ fn recently_read(history: &[Arc<Message>], desk: &Desk) -> Vec<PathBuf> {
         }
     }
     paths
+}
+
+/// Files that a read among these messages still shows.
+fn shown(messages: &[Arc<Message>], desk: &Desk) -> Vec<PathBuf> {
+    let is_gone = |text: &str| text.starts_with(CLEARED.trim()) || text.starts_with("<persisted-output");
+    let results = messages.iter().flat_map(|message| message.tool_results());
+    let visible: Vec<&ToolCallId> =
+        results.filter(|result| !result.is_error && !is_gone(&result.text())).map(|result| &result.call).collect();
+    let reads = messages.iter().flat_map(|message| message.tool_uses()).filter(|call| call.name == "Read");
+    let paths = reads.filter(|call| visible.contains(&&call.id)).filter_map(|call| call.input["file_path"].as_str());
+    paths.map(|path| tools::resolve(&desk.dir, path)).collect()
 }
 
 /// The beginning of a file that is text, cut at a line. Anything else is not worth the room.
