@@ -3,6 +3,7 @@
 use scrubjay::message::{Block, Kind, StopReason, ToolCallId, Usage};
 use scrubjay::model::{Ability, Delta, Model, ModelError, Pending, Reply};
 use scrubjay::prompt::Prompt;
+use scrubjay::prompt_cache::prices::Prices;
 use scrubjay::tokens::ContextWindow;
 use serde_json::Value;
 use std::collections::VecDeque;
@@ -18,6 +19,7 @@ pub struct Scripted {
     name: String,
     window: ContextWindow,
     abilities: Vec<Ability>,
+    prices: Option<Prices>,
     script: Mutex<VecDeque<Answer>>,
     afterwards: Option<Always>,
     prompts: Mutex<Vec<Prompt>>,
@@ -142,6 +144,7 @@ impl Scripted {
             name: "scripted".to_owned(),
             window: ContextWindow { size: 200_000, max_output: 32_000 },
             abilities: vec![Ability::Tools, Ability::Images, Ability::CacheMarkers],
+            prices: None,
             script: Mutex::default(),
             afterwards: None,
             prompts: Mutex::default(),
@@ -188,6 +191,11 @@ impl Scripted {
     /// With these abilities alone.
     pub fn able(self, abilities: impl IntoIterator<Item = Ability>) -> Self {
         Self { abilities: abilities.into_iter().collect(), ..self }
+    }
+
+    /// At these prices; without them nothing is known about money.
+    pub fn priced(self, prices: Prices) -> Self {
+        Self { prices: Some(prices), ..self }
     }
 
     fn push(self, answer: Answer) -> Self {
@@ -256,6 +264,10 @@ impl Model for Scripted {
 
     fn can(&self, ability: Ability) -> bool {
         self.abilities.contains(&ability)
+    }
+
+    fn prices(&self) -> Option<Prices> {
+        self.prices
     }
 
     fn reply<'a>(

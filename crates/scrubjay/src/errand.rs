@@ -5,6 +5,7 @@ use crate::message::{Message, Usage};
 use crate::transcript::{Call, Entry};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Work for a fork.
 pub struct Errand {
@@ -45,6 +46,8 @@ pub struct Outcome {
     pub messages: Vec<Arc<Message>>,
     /// Every model call it made, for the record.
     pub calls: Vec<Call>,
+    /// How long it was away.
+    pub took: Duration,
     /// Files it changed.
     pub wrote: Vec<PathBuf>,
     /// How many tool calls were refused.

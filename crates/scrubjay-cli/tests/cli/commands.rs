@@ -156,7 +156,8 @@ async fn savings_are_netted_out_from_receipts() {
 async fn hit_rate_and_compactions_are_at_hand_and_unknown_money_is_said_to_be() {
     let simulator = Simulator::start(Script::echo()).await.unwrap();
     let stage = Stage::with(&simulator);
-    let words = "a question that is long enough to be worth caching, as questions about a project often are ".repeat(300);
+    let words =
+        "a question that is long enough to be worth caching, as questions about a project often are ".repeat(300);
     stage.run(&["-p", &words]).ended_with(0);
     stage.run(&["-c", "-p", "again"]).ended_with(0);
     for command in ["status", "cost", "savings"] {

@@ -17,6 +17,7 @@ use crate::transcript::Call;
 use crate::turn::{self, Halt, Hand, Stage};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// Where a fork starts: the parent's last prompt, with what the model said to it, and what the parent has seen.
@@ -32,12 +33,13 @@ pub struct Origins {
 
 /// Run an errand to its end. Cancelling the parent's token stops it; the reverse does not hold.
 pub async fn run(origins: Origins, errand: &Errand, desk: &Desk, cancel: &CancellationToken) -> Outcome {
-    let shared = origins.prompt.history.len();
+    let (shared, left) = (origins.prompt.history.len(), desk.clock.now());
     let mut fork = Fork::new(origins, errand, desk);
     let ending = fork.work(errand, desk, cancel).await;
     let Fork { prompt, mut outcome, .. } = fork;
     outcome.messages = prompt.history[shared..].to_vec();
     outcome.ending = ending;
+    outcome.took = Duration::try_from(desk.clock.now().duration_since(left)).unwrap_or_default();
     outcome
 }
 
@@ -61,8 +63,14 @@ impl Fork {
     fn new(origins: Origins, errand: &Errand, desk: &Desk) -> Self {
         let Origins { mut prompt, seen, results } = origins;
         let directive = directive(&prompt, errand);
-        let outcome =
-            Outcome { ending: Ending::Done, messages: Vec::new(), calls: Vec::new(), wrote: Vec::new(), denials: 0 };
+        let outcome = Outcome {
+            ending: Ending::Done,
+            messages: Vec::new(),
+            calls: Vec::new(),
+            took: Duration::ZERO,
+            wrote: Vec::new(),
+            denials: 0,
+        };
         prompt.history.push(spoken(Role::User, Origin::Reminder, directive, desk, 0));
         Self { prompt, seen, results, gate: without_forks(errand.gate.clone()), outcome }
     }

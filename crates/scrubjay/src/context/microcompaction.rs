@@ -192,8 +192,9 @@ pub fn server_clearing(model: &dyn Model, settings: &Settings, limits: &Limits) 
         turns: limits.expected_turns,
         threshold: budget.compaction,
     };
-    let pays = planner::clear_at_least(&then, trigger, limits);
-    let least = pays.min(limits.server_clear_least).min(trigger.saturating_mul(3) / 4);
+    // About a quarter of a full window is never cleared: the opening, and what was said.
+    let tail = trigger.saturating_mul(3) / 4;
+    let least = planner::clear_at_least(&then, tail, limits).min(limits.server_clear_least);
     Some(json!({ "edits": [{
         "type": "clear_tool_uses_20250919",
         "trigger": { "type": "input_tokens", "value": trigger },

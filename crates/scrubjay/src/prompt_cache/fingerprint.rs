@@ -198,6 +198,13 @@ pub struct Interval {
     pub ttl: Option<Ttl>,
 }
 
+impl Interval {
+    /// Whether what the first left in the cache has run out.
+    pub fn is_over(&self) -> bool {
+        self.ttl.is_some_and(|ttl| self.since_last >= lifetime(ttl))
+    }
+}
+
 /// Whether a reply's cache reads are a surprise, and whose. A break that was announced is none.
 pub fn surprise(
     promise: &Promise,
@@ -212,10 +219,9 @@ pub fn surprise(
     if small || announced.is_some() {
         return None;
     }
-    let expired = interval.ttl.is_some_and(|ttl| interval.since_last >= lifetime(ttl));
     let (cause, part) = match &promise.differs {
         // What had run out anyway was not lost by the change.
-        _ if expired => (Cause::Ttl, None),
+        _ if interval.is_over() => (Cause::Ttl, None),
         Some(part) => (part.cause(), Some(part.clone())),
         None => (Cause::Server, None),
     };

@@ -8,6 +8,8 @@ use crate::hooks::{HookEvent, Moment};
 use crate::prompt_cache::planner::Verdict;
 use crate::settings::key;
 use crate::transcript::{Compaction, Entry, Record, Trigger, View};
+use jiff::Timestamp;
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// What a compaction did.
@@ -29,8 +31,9 @@ impl Session {
     /// What a compaction would do. Nothing is changed but the receipt of the call it took.
     pub async fn preview(&mut self, wish: Wish) -> Result<Planned, Error> {
         let cancel = self.interrupt.arm();
+        let asked = self.desk.clock.now();
         let planned = self.plan(wish, &cancel).await?;
-        self.book_all(&planned)?;
+        self.book_all(&planned, asked)?;
         Ok(planned)
     }
 
@@ -115,8 +118,9 @@ impl Session {
     }
 
     async fn compact_with(&mut self, wish: Wish, cancel: &CancellationToken) -> Result<Compacted, Error> {
+        let asked = self.desk.clock.now();
         let planned = self.plan(wish, cancel).await?;
-        self.book_all(&planned)?;
+        self.book_all(&planned, asked)?;
         let Planned { compaction, after, .. } = planned;
         self.land(compaction, after, None, cancel).await
     }
@@ -158,10 +162,11 @@ impl Session {
         planned.map_err(Error::NotCompacted)
     }
 
-    fn book_all(&mut self, planned: &Planned) -> Result<(), Error> {
+    fn book_all(&mut self, planned: &Planned, asked: Timestamp) -> Result<(), Error> {
+        let now = self.desk.clock.now();
+        let took = Duration::try_from(now.duration_since(asked)).unwrap_or_default();
+        self.receipts_of_errand(&planned.calls, now, took);
         for call in &planned.calls {
-            let now = self.desk.clock.now();
-            self.receipt_of_errand(call, now);
             self.transcript.append(Entry::Replied(call.clone()), now)?;
         }
         Ok(())

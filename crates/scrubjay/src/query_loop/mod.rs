@@ -289,8 +289,8 @@ impl Session {
     /// Record what an errand took and what it left.
     pub fn welcome(&mut self, errand: Errand, outcome: &Outcome) -> Result<(), Error> {
         let now = self.desk.clock.now();
+        self.receipts_of_errand(&outcome.calls, now, outcome.took);
         for call in &outcome.calls {
-            self.receipt_of_errand(call, now);
             self.transcript.append(Entry::Replied(call.clone()), now)?;
         }
         if let Some(entry) = (errand.receipt)(outcome) {

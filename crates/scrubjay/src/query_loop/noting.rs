@@ -95,8 +95,8 @@ impl Session {
     /// Record what came home since the last request.
     pub(super) fn hear_of_notes(&mut self) -> Result<(), Error> {
         while let Ok(Home { outcome, noted, at }) = self.noting.receiver.try_recv() {
+            self.receipts_of_errand(&outcome.calls, at, outcome.took);
             for call in outcome.calls {
-                self.receipt_of_errand(&call, at);
                 self.transcript.append(Entry::Replied(call), at)?;
             }
             match noted {
@@ -130,10 +130,9 @@ impl Session {
             return Ok(None);
         }
         let wait = Duration::from_millis(self.desk.limits.notes_wait_ms);
-        if !self.noting.background.idle(wait).await {
+        if !self.wait_for_background(wait).await? {
             return Ok(None);
         }
-        self.hear_of_notes()?;
         let (view, Some(folder)) = (self.transcript.view(), self.transcript.folder()) else { return Ok(None) };
         let planned = session_notes::compaction(view, self.transcript.session(), &folder, &self.desk);
         let measured = planned.map(|compaction| {
@@ -142,6 +141,13 @@ impl Session {
         });
         let line = context::budget(&self.transcript, &self.desk).compaction;
         Ok(measured.filter(|(_, after)| *after <= line))
+    }
+
+    /// Wait for background work that is running and record what it did; more may start afterwards. Whether nothing runs.
+    pub async fn wait_for_background(&mut self, limit: Duration) -> Result<bool, Error> {
+        let idle = self.noting.background.idle(limit).await;
+        self.hear_of_notes()?;
+        Ok(idle)
     }
 
     /// Give background work a while to finish, stop what does not, and record what it did.

@@ -40,9 +40,20 @@ impl Session {
 
     /// When the last request was answered that begins as ours do: a fork keeps its parent's cache warm.
     fn last_answer(&self) -> Option<Timestamp> {
-        let shares =
-            |record: &&Record| matches!(&record.entry, Entry::Replied(call) if !call.source.starts_with("agent"));
-        self.transcript.records().iter().rev().find(shares).map(|record| record.at)
+        self.last_answer_to(|source| !source.starts_with("agent"))
+    }
+
+    /// Whether a change finds anything in the cache that only it spoils. What a summariser has just written there for its
+    /// own use is in its own receipt.
+    pub(super) fn spoils(&self, at: Timestamp) -> bool {
+        let asked = self.last_answer_to(|source| !source.starts_with("agent") && source != "compact");
+        let since_last = asked.map(|asked| at.duration_since(asked));
+        Situation { since_last, ..self.situation(at) }.warmth() == Warmth::Warm
+    }
+
+    fn last_answer_to(&self, counts: impl Fn(&str) -> bool) -> Option<Timestamp> {
+        let counts = |record: &&Record| matches!(&record.entry, Entry::Replied(call) if counts(&call.source));
+        self.transcript.records().iter().rev().find(counts).map(|record| record.at)
     }
 
     /// On turns on which no compaction is due: compact from notes or clear old results, where it pays. One break at most.

@@ -33,8 +33,10 @@ impl Session {
         if nothing_hidden || !LOOKING.contains(&call.name.as_str()) {
             return None;
         }
-        let calls = view.history.iter().rev().flat_map(|message| message.tool_uses());
-        let before = calls.filter(|one| one.id != call.id).find(|one| asks_the_same(one, call));
+        let calls =
+            || view.history.iter().rev().flat_map(|message| message.tool_uses()).filter(|one| one.id != call.id);
+        let same = calls().find(|one| one.name == call.name && one.input == call.input);
+        let before = same.or_else(|| calls().find(|one| path_of(one).is_some() && path_of(one) == path_of(call)));
         match (before.map(|before| &before.id), path_of(call)) {
             (Some(before), _) if view.cleared.contains(before) => Some(Layer::Microcompaction),
             (Some(before), _) => view.spilled.contains_key(before).then_some(Layer::ToolResults),
@@ -48,12 +50,4 @@ impl Session {
 
 fn path_of(call: &ToolUse) -> Option<&str> {
     call.input["file_path"].as_str().filter(|_| call.name == "Read")
-}
-
-fn asks_the_same(one: &ToolUse, other: &ToolUse) -> bool {
-    one.name == other.name
-        && match path_of(one) {
-            Some(path) => Some(path) == path_of(other),
-            None => one.input == other.input,
-        }
 }

@@ -7,12 +7,13 @@ use crate::ledger::book::Book;
 use crate::ledger::brake::{Brake, State};
 use crate::ledger::budget::{Budget, DayBook, midnight};
 use crate::ledger::{Called, Certainty, Forecast, Layer, Removed, Row, Sent, Share};
-use crate::message::Usage;
+use crate::limits::Limits;
+use crate::message::{Origin, Usage};
 use crate::prompt::Prompt;
 use crate::prompt_cache::fingerprint::{Break, Fingerprint, Interval, Promise, promise, surprise};
 use crate::prompt_cache::planner::{Edit, Situation, Warmth};
 use crate::prompt_cache::rules::lifetime;
-use crate::transcript::{Author, Call, Cause, Compaction, Spilled, Transcript, Ttl};
+use crate::transcript::{Author, Call, Cause, Compaction, Entry, Record, Spilled, Transcript, Ttl};
 use jiff::Timestamp;
 use std::time::Duration;
 
@@ -29,9 +30,27 @@ pub(super) struct Receipts {
     told_of_budget: bool,
 }
 
+/// A request that was answered: its parts, what it was billed, and when it was sent.
 struct Last {
     print: Fingerprint,
     usage: Usage,
+    at: Timestamp,
+}
+
+impl Last {
+    /// The last request of a session that goes on, unless something was changed since.
+    fn of(transcript: &Transcript, limits: &Limits) -> Option<Self> {
+        let is_main = |record: &Record| matches!(&record.entry, Entry::Replied(call) if call.source == Call::MAIN);
+        let answered = transcript.records().iter().rposition(is_main)?;
+        let (before, since) = transcript.records().split_at(answered + 1);
+        let Some(Record { entry: Entry::Replied(call), at, .. }) = before.last() else { return None };
+        if since.iter().any(|record| record.entry.cause().is_some()) {
+            return None;
+        }
+        let mut prompt = Prompt::of(transcript.view());
+        prompt.history.truncate(prompt.history.iter().rposition(|message| message.origin == Origin::Model)?);
+        Some(Self { print: Fingerprint::of(&prompt, &call.model, None, limits), usage: call.usage, at: *at })
+    }
 }
 
 impl Receipts {
@@ -48,7 +67,8 @@ impl Receipts {
         };
         let mut brake = Brake::new((*desk.limits).clone());
         book.rows().iter().for_each(|row| brake.apply(row));
-        Self { book, brake, last: None, seen: transcript.records().len(), announced: None, told_of_budget: false }
+        let last = Last::of(transcript, &desk.limits);
+        Self { book, brake, last, seen: transcript.records().len(), announced: None, told_of_budget: false }
     }
 
     fn book(&mut self, row: Row, desk: &Desk) {
@@ -95,34 +115,36 @@ impl Session {
         let then = self.situation(asked);
         let previous = self.receipts.last.take();
         let print = Fingerprint::of(prompt, &call.model, previous.as_ref().map(|last| &last.print), &self.desk.limits);
+        let interval =
+            previous.as_ref().map(|last| Interval { since_last: asked.duration_since(last.at), ttl: then.ttl });
         let promised = previous.map(|last| promise(&last.print, &last.usage, &print));
         let cleared = self.receipt_of_server(call, promised.as_ref(), &then);
         let announced = self.receipts.announced.take().or(cleared);
-        let called = self.called(call, asked, promised.as_ref(), &then);
+        // What has run out promises nothing any more.
+        let shared = promised.as_ref().filter(|_| interval.is_some_and(|interval| !interval.is_over()));
+        let called = Called { promised: shared.map(|shared| shared.shared), ..self.called(call, asked, &then) };
         let at = called.at;
         self.receipts.book(Row::Called(called), &self.desk);
-        let interval = then.since_last.map(|since_last| Interval { since_last, ttl: then.ttl });
         let lost = promised
             .zip(interval)
             .and_then(|(promised, interval)| surprise(&promised, &call.usage, interval, announced, &self.desk.limits));
         if let Some(lost) = lost {
             self.tell_of_break(lost, at);
         }
-        self.receipts.last = Some(Last { print, usage: call.usage });
+        self.receipts.last = Some(Last { print, usage: call.usage, at: asked });
         self.receipts.seen = self.transcript.records().len();
     }
 
-    fn called(&self, call: &Call, asked: Timestamp, promised: Option<&Promise>, then: &Situation) -> Called {
+    fn called(&self, call: &Call, asked: Timestamp, then: &Situation) -> Called {
         let now = self.desk.clock.now();
         let took = Duration::try_from(now.duration_since(asked)).unwrap_or_default();
         let lifetimes = self.lifetimes();
         let called = Called::of(now, call, self.desk.model.prices(), lifetimes.messages(), took);
-        // What has run out promises nothing any more; what the longer lifetime kept would have been lost without it.
-        let promised = promised.filter(|_| then.warmth() == Warmth::Warm).map(|promised| promised.shared);
+        // What the longer lifetime kept would have been lost without it.
         let long = lifetimes.opening() == Ttl::OneHour
             && then.since_last.is_some_and(|since| since >= lifetime(Ttl::FiveMinutes));
         let outlived = if long { call.usage.cache_read } else { 0 };
-        Called { promised, warmth: Some(then.warmth()), threshold: Some(then.threshold), outlived, ..called }
+        Called { warmth: Some(then.warmth()), threshold: Some(then.threshold), outlived, ..called }
     }
 
     /// What the provider cleared on its side is known from its reply alone. It was our wish, so the break is ours.
@@ -157,10 +179,16 @@ impl Session {
         self.receipts.book(Row::Broke { at, source, lost }, &self.desk);
     }
 
-    /// A call of an errand or of a summariser, answered at this time.
-    pub(super) fn receipt_of_errand(&mut self, call: &Call, at: Timestamp) {
+    /// The calls of an errand or of a summariser that came home at this time. They are timed together, in equal parts.
+    pub(super) fn receipts_of_errand(&mut self, calls: &[Call], at: Timestamp, took: Duration) {
+        let each = took / u32::try_from(calls.len().max(1)).unwrap_or(u32::MAX);
         let ttl = self.lifetimes().messages();
-        let called = Called::of(at, call, self.desk.model.prices(), ttl, Duration::ZERO);
+        for call in calls {
+            self.receipt_of_errand(Called::of(at, call, self.desk.model.prices(), ttl, each));
+        }
+    }
+
+    fn receipt_of_errand(&mut self, called: Called) {
         if let Some(folder) = self.desk.day_book.as_deref().filter(|_| called.is_ours())
             && let Err(error) = DayBook::at(folder).book(&called, &self.desk.limits)
         {
@@ -219,7 +247,7 @@ impl Session {
 
     fn rewrote(&mut self, layer: Layer, tokens: u64) {
         let at = self.desk.clock.now();
-        if tokens > 0 && self.situation(at).warmth() == Warmth::Warm {
+        if tokens > 0 && self.spoils(at) {
             self.receipts.book(Row::Rewrote(Share { at, layer, tokens }), &self.desk);
         }
     }

@@ -185,7 +185,7 @@ settings! {
     MEMORY_EXTRA_GUIDELINES = text("memory.extra_guidelines", "", "text added to the memory prompt").environment(&["SCRUBJAY_MEMORY_EXTRA_GUIDELINES", "CLAUDE_COWORK_MEMORY_EXTRA_GUIDELINES"]).user_only().once_per_session();
 
     TOOL_RESULTS = layer!("tool_results", "TOOL_RESULTS", true, "layer 1: large tool results go to disk");
-    MICROCOMPACTION_TIME = layer!("microcompaction_time", "MICROCOMPACTION_TIME", true, "layer 2: clear old results when the cache is certainly cold");
+    MICROCOMPACTION_TIME = layer!("microcompaction_time", "MICROCOMPACTION_TIME", true, "layer 2: clear old results when it pays, mostly because the cache is certainly cold");
     MICROCOMPACTION_CACHED = layer!("microcompaction_cached", "MICROCOMPACTION_CACHED", false, "layer 2: drop old results from the cached prefix");
     MICROCOMPACTION_API = layer!("microcompaction_api", "MICROCOMPACTION_API", true, "layer 2: ask the provider to clear, where it can");
     SESSION_NOTES = layer!("session_notes", "SESSION_NOTES", true, "layer 3: a running summary of the session");

@@ -10,6 +10,7 @@ mod fork;
 mod hooks;
 mod microcompaction;
 mod over_http;
+mod planner;
 mod query_loop;
 mod receipts;
 mod session_notes;

@@ -19,7 +19,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-fn wants_notes(prompt: &Prompt) -> bool {
+pub(crate) fn wants_notes(prompt: &Prompt) -> bool {
     let last_person = prompt.history.iter().rev().find(|message| message.origin == Origin::Reminder);
     last_person.is_some_and(|last| last.text().contains("name=\"session_notes\""))
 }
@@ -31,7 +31,7 @@ fn notes_file(prompt: &Prompt) -> String {
 }
 
 /// Writes a line below the heading of the current state, as a good fork does.
-fn good_note(prompt: &Prompt) -> Turn {
+pub(crate) fn good_note(prompt: &Prompt) -> Turn {
     let old = "_What is being done at this moment, what is unfinished, what comes next_";
     let already_edited = prompt.history.last().unwrap().tool_results().next().is_some();
     if already_edited {
@@ -66,7 +66,7 @@ async fn talk(story: &mut Story, questions: usize) {
     }
 }
 
-fn noted(story: &Story) -> usize {
+pub(crate) fn noted(story: &Story) -> usize {
     story.session.transcript().records().iter().filter(|record| matches!(record.entry, Entry::Noted(_))).count()
 }
 
