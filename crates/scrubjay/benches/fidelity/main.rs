@@ -4,6 +4,7 @@
 //! `cargo bench -p scrubjay --bench fidelity -- [--data PATH] [--show]`; transcripts are looked for in PATH, PATH/transcripts/claude-code, or the same
 //! below `SCRUBJAY_BENCH_DATA` or `../shared/bench`.
 
+#[allow(unreachable_pub)]
 mod probes;
 
 use probes::{Failure, Point, Probes, Reading, files, flat, human, load, text, truthy};

@@ -2,7 +2,7 @@
 
 use crate::bill::Outcome;
 use crate::sessions::Session as Recorded;
-use crate::tape::Tape;
+use crate::tape::{Carried, Tape};
 use jiff::tz::TimeZone;
 use scrubjay::context::{microcompaction, session_notes};
 use scrubjay::desk::{Consent, Desk, Person};
@@ -37,8 +37,8 @@ pub struct Setup {
 pub struct Ran {
     pub path: PathBuf,
     pub outcome: Outcome,
-    /// At which record each compaction happened, and the text that stands for what it replaced.
-    pub compactions: Vec<(usize, String)>,
+    /// At which record each compaction happened, and what the next request carried.
+    pub carried: Vec<(usize, Carried)>,
     pub stored: usize,
     pub cleared: usize,
     pub noted: usize,
@@ -149,12 +149,10 @@ fn tools(tape: &Arc<Tape>) -> Vec<Arc<dyn Tool>> {
 
 fn told(session: &Session, tape: &Tape) -> Ran {
     let mut outcome = tape.outcome();
-    let (mut compactions, mut calls) = (Vec::new(), 0);
     let (mut stored, mut cleared, mut noted, mut written) = (0, 0, 0, 0);
     for record in session.transcript().records() {
         match &record.entry {
-            Entry::Replied(call) if call.source == scrubjay::transcript::Call::MAIN => calls += 1,
-            Entry::Compacted(compaction) => compactions.push((calls, compaction.summary.text())),
+            Entry::Compacted(_) => outcome.compactions += 1,
             Entry::Spilled(_) => stored += 1,
             Entry::Cleared { results, .. } => cleared += results.len(),
             Entry::Noted(by) => {
@@ -164,11 +162,8 @@ fn told(session: &Session, tape: &Tape) -> Ran {
             _ => {}
         }
     }
-    outcome.compactions = compactions.len() as u64;
-    let path = tape.session.path.clone();
-    let record = |(calls, text): (usize, String)| Some((tape.session.steps.get(calls)?.record, text));
-    let compactions = compactions.into_iter().filter_map(record).collect();
-    Ran { path, outcome, compactions, stored, cleared, noted, written }
+    let (path, carried) = (tape.session.path.clone(), tape.carried());
+    Ran { path, outcome, carried, stored, cleared, noted, written }
 }
 
 /// The model of the record.

@@ -169,34 +169,32 @@ fn report(sessions: Vec<Session>, asked: &Asked) -> Result<(), engine::Failure> 
     Ok(())
 }
 
-/// What survived the compactions of this run, in the text alone that stands for what they replaced.
+/// What survived the compactions of this run: in the summaries alone, and in what the next requests carried.
 fn fidelity(ran: &[Ran]) -> Result<(), engine::Failure> {
     let probes = probes::Probes::new()?;
-    let mut columns: [Vec<f64>; 4] = Default::default();
+    let mut boards: [[Vec<f64>; 4]; 2] = Default::default();
     let (mut count, mut chars) = (0, 0);
-    for ran in ran.iter().filter(|ran| !ran.compactions.is_empty()) {
+    for ran in ran.iter().filter(|ran| !ran.carried.is_empty()) {
         let records = probes::load(&ran.path)?;
-        for (at, (cut, text)) in ran.compactions.iter().enumerate() {
-            let start = if at == 0 { 0 } else { ran.compactions[at - 1].0 };
-            let end = ran.compactions.get(at + 1).map_or(records.len(), |next| next.0);
+        for (at, (cut, carried)) in ran.carried.iter().enumerate() {
+            let start = if at == 0 { 0 } else { ran.carried[at - 1].0 };
+            let end = ran.carried.get(at + 1).map_or(records.len(), |next| next.0);
             let (before, after) = (&records[start..*cut], &records[*cut..end]);
             let point = probes::Point { before, after, theirs: String::new() };
-            for (column, score) in columns.iter_mut().zip(probes.score(&point, text)) {
-                column.extend(score);
+            for (board, text) in boards.iter_mut().zip([&carried.summary, &carried.all]) {
+                board.iter_mut().zip(probes.score(&point, text)).for_each(|(column, score)| column.extend(score));
             }
             count += 1;
-            chars += text.chars().count();
+            chars += carried.summary.chars().count();
         }
     }
-    let means = columns.each_ref().map(|column| column.iter().sum::<f64>() / column.len().max(1) as f64);
-    let names = ["files_future", "files_edited", "user_msgs", "user_future"];
-    let cells: Vec<String> = names.iter().zip(means).map(|(name, mean)| format!("{name} {mean:.3}")).collect();
-    println!(
-        "fidelity at its {count} compactions, summaries of {} characters: {}, mean {:.3}",
-        chars / count.max(1),
-        cells.join(", "),
-        means.iter().sum::<f64>() / 4.0
-    );
+    println!("fidelity at its {count} compactions, whose summaries have {} characters:", chars / count.max(1));
+    for (name, board) in ["the summary alone", "what the next request carries"].iter().zip(boards) {
+        let means = board.each_ref().map(|column| column.iter().sum::<f64>() / column.len().max(1) as f64);
+        let names = ["files_future", "files_edited", "user_msgs", "user_future"];
+        let cells: Vec<String> = names.iter().zip(means).map(|(name, mean)| format!("{name} {mean:.3}")).collect();
+        println!("  {name}: {}, mean fidelity {:.3}", cells.join(", "), means.iter().sum::<f64>() / 4.0);
+    }
     Ok(())
 }
 

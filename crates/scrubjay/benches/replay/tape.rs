@@ -10,7 +10,7 @@ use scrubjay::clock::Clock;
 use scrubjay::context::compaction::extract::summarise;
 use scrubjay::context::notes::{keeper, template};
 use scrubjay::limits::Limits;
-use scrubjay::message::{Block, Kind, Message, Origin, StopReason, Usage};
+use scrubjay::message::{Block, Kind, Message, MessageId, Origin, StopReason, Usage};
 use scrubjay::model::Reply;
 use scrubjay::prompt::Prompt;
 use scrubjay::query_loop::Interrupt;
@@ -31,6 +31,15 @@ pub struct Tape {
     state: Mutex<State>,
 }
 
+/// What stands for a conversation after a compaction.
+#[derive(Debug, Clone)]
+pub struct Carried {
+    /// The summary alone.
+    pub summary: String,
+    /// All that the request says.
+    pub all: String,
+}
+
 struct State {
     next: usize,
     /// How many calls of the running round were answered.
@@ -40,6 +49,9 @@ struct State {
     outcome: Outcome,
     /// What tools have answered so far, whole.
     heard: Vec<String>,
+    /// The summary of the last request, and by call what the first request after each compaction carried.
+    summary: Option<MessageId>,
+    carried: Vec<(usize, Carried)>,
     interrupt: Option<Interrupt>,
 }
 
@@ -54,6 +66,8 @@ impl Tape {
             service,
             outcome: Outcome::default(),
             heard: Vec::new(),
+            summary: None,
+            carried: Vec::new(),
             interrupt: None,
         };
         Self { session, root, notes, limits, state: Mutex::new(state) }
@@ -70,6 +84,12 @@ impl Tape {
 
     pub fn outcome(&self) -> Outcome {
         self.state().outcome.clone()
+    }
+
+    /// By record: what the first request after each compaction carried.
+    pub fn carried(&self) -> Vec<(usize, Carried)> {
+        let record = |(call, carried): (usize, Carried)| (self.session.steps[call].record, carried);
+        self.state().carried.clone().into_iter().map(record).collect()
     }
 
     pub fn watch(&self, interrupt: Interrupt) {
@@ -101,6 +121,7 @@ impl Tape {
         let Some(step) = self.session.steps.get(state.next) else { return spoken(Vec::new(), Usage::default(), 0) };
         state.next += 1;
         state.answered = 0;
+        state.look(prompt);
         let billed = state.service.ask(prompt, step.at);
         let edits = step.reply.iter().filter(|block| block["type"] == "tool_use" && block["name"] == "Edit");
         for edit in edits {
@@ -217,6 +238,21 @@ impl Clock for Tape {
 }
 
 impl State {
+    /// Whether this is the first request after a compaction.
+    fn look(&mut self, prompt: &Prompt) {
+        let summary = prompt.history.iter().find(|message| message.origin == Origin::Summary);
+        let Some(summary) = summary.filter(|summary| self.summary.as_ref() != Some(&summary.id)) else { return };
+        self.summary = Some(summary.id.clone());
+        let blocks = prompt.history.iter().flat_map(|message| &message.blocks);
+        let words = blocks.map(|block| match block.kind() {
+            Kind::Text(text) => text.clone(),
+            Kind::ToolResult(result) => result.text(),
+            _ => block.json().to_owned(),
+        });
+        let all = words.collect::<Vec<String>>().join("\n");
+        self.carried.push((self.next - 1, Carried { summary: summary.text(), all }));
+    }
+
     /// An edit whose text tools had shown and the request no longer did costs one more call that reads it back, six
     /// thousand tokens at most.
     fn edit(&mut self, key: &str, prompt: &Prompt, total: u64) {

@@ -7,7 +7,7 @@
 //! Spares: layer 4: notes that are ready become the summary without a call.
 //! Leaves: the headings and italic lines of the template; an update that broke them is rejected.
 
-use super::compaction::{from_notes, restore, rounds};
+use super::compaction::{extract, from_notes, restore, rounds};
 use super::notes::{keeper, template};
 use crate::desk::Desk;
 use crate::digest::Digest;
@@ -204,7 +204,8 @@ pub fn compaction(view: &View, session: &SessionId, folder: &Path, desk: &Desk) 
     let start = rounds::kept_from(&view.history, Some(&noted.upto), &desk.limits)?;
     let (replaced, kept) = view.history.split_at(start);
     let [first, .., last] = replaced else { return None };
-    let summary = summary(session, replaced, &text, desk)?;
+    let notes = view.written.is_some().then_some(text.as_str());
+    let summary = summary(session, replaced, notes, desk)?;
     Some(Compaction {
         trigger: Trigger::Auto,
         author: Author::Notes,
@@ -217,13 +218,20 @@ pub fn compaction(view: &View, session: &SessionId, folder: &Path, desk: &Desk) 
     })
 }
 
-/// The notes as a summary: standing constraints before them, the person's own words and a list of anchors after them.
-fn summary(session: &SessionId, replaced: &[Arc<Message>], notes: &str, desk: &Desk) -> Option<Arc<Message>> {
+/// The notes that a model wrote as a summary: standing constraints before them, the person's own words and a list of anchors
+/// after them. Notes that code alone has kept say nothing that the record does not say, so the record is summarised.
+fn summary(session: &SessionId, replaced: &[Arc<Message>], notes: Option<&str>, desk: &Desk) -> Option<Arc<Message>> {
     let last = replaced.last()?;
     let limits = &desk.limits;
-    let room = limits.notes_tokens.saturating_add(limits.summary_tokens).saturating_mul(limits.text_bytes_per_token);
-    let room = usize::try_from(room).unwrap_or(usize::MAX);
-    let text = from_notes::summary(notes, replaced, room, &|_| None, limits).ok()?.text;
+    let bytes = |tokens: u64| usize::try_from(tokens.saturating_mul(limits.text_bytes_per_token)).unwrap_or(usize::MAX);
+    let made = match notes {
+        Some(notes) => {
+            let room = bytes(limits.notes_tokens.saturating_add(limits.summary_tokens));
+            from_notes::summary(notes, replaced, room, &|_| None, limits)
+        }
+        None => extract::summarise(replaced, bytes(limits.summary_tokens), &|_| None, limits),
+    };
+    let text = made.ok()?.text;
     let id = crate::transcript::derived_id(session, &format!("notes up to {}", last.id));
     let (role, origin, at) = (Role::User, Origin::Summary, desk.clock.now());
     Some(Arc::new(Message { id, role, origin, at, blocks: vec![Block::text(prompts::summary(&text))] }))
