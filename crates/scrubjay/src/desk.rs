@@ -7,6 +7,7 @@ use crate::hooks::Hooks;
 use crate::limits::Limits;
 use crate::model::{Model, Pending};
 use crate::settings::Settings;
+use crate::tokens::Count;
 use crate::tool::{Effect, Tool};
 use jiff::tz::TimeZone;
 use serde_json::Value;
@@ -43,6 +44,13 @@ pub struct Desk {
     pub day_book: Option<PathBuf>,
     /// The working directory.
     pub dir: PathBuf,
+}
+
+impl Desk {
+    /// The same desk with limits in estimates where they are said in the provider's tokens.
+    pub fn measuring(&self, count: &Count) -> Self {
+        Self { limits: Arc::new(count.in_estimates(&self.limits)), ..self.clone() }
+    }
 }
 
 /// Texts that a person has put in place of ours.

@@ -124,6 +124,8 @@ limits! {
     notes_first_tokens = 10_000 "tokens" in "layer 3", 0..=10_000_000, "of conversation before notes are written for the first time";
     notes_every_tokens = 5_000 "tokens" in "layer 3", 1..=10_000_000, "more before they are written again";
     notes_every_calls = 3 "calls" in "layer 3", 0..=10_000, "of tools since the last time, unless the model has come to rest";
+    notes_cost_percent = 1 "percent" in "layer 3", 0..=100, "of what the conversation itself has cost that a model may cost as writer of its notes; code keeps them otherwise";
+    notes_update_tokens = 2_000 "tokens" in "layer 3", 0..=1_000_000, "that a model is expected to read anew and to write for one update, besides the conversation";
     notes_exit_ms = 3_000 "milliseconds" in "layer 3", 0..=600_000, "notes that are being written get this long when the session ends";
     notes_wait_ms = 15_000 "milliseconds" in "layer 3", 0..=600_000, "a compaction waits this long for an update that is running";
     kept_least_tokens = 10_000 "tokens" in "layer 3", 0..=10_000_000, "of recent messages that stay when the notes become the summary";

@@ -171,6 +171,26 @@ impl Count {
         u64::try_from(scaled).unwrap_or(u64::MAX)
     }
 
+    /// Limits that are said in the provider's tokens, in our own estimates: for what is measured before it is sent.
+    pub fn in_estimates(&self, limits: &Limits) -> Limits {
+        let Some(fit) = self.fit.filter(|fit| fit.reported > 0) else { return limits.clone() };
+        let estimate = |tokens: u64| {
+            let scaled = u128::from(tokens) * u128::from(fit.estimate) / u128::from(fit.reported);
+            u64::try_from(scaled).unwrap_or(u64::MAX)
+        };
+        Limits {
+            notes_every_tokens: estimate(limits.notes_every_tokens),
+            notes_section_tokens: estimate(limits.notes_section_tokens),
+            notes_tokens: estimate(limits.notes_tokens),
+            kept_least_tokens: estimate(limits.kept_least_tokens),
+            kept_most_tokens: estimate(limits.kept_most_tokens),
+            summary_tokens: estimate(limits.summary_tokens),
+            restored_file_tokens: estimate(limits.restored_file_tokens),
+            restored_files_tokens: estimate(limits.restored_files_tokens),
+            ..limits.clone()
+        }
+    }
+
     /// The count by who put it there. The parts add up to `total`.
     pub fn by_share(&self) -> BTreeMap<Share, u64> {
         self.scaled_by(|(share, _)| share)

@@ -1,8 +1,8 @@
 //! What a policy's requests cost: by the engine's own caching rules, or by the plain prefix rule of `cache_sim.py`.
 
-use crate::policies::{MiddleMark, Moment, Policy};
+use crate::policies::{Moment, Planned};
 use crate::sessions::Session;
-use crate::window::{OUTPUT, READ, Segment, WRITE_1H, WRITE_5M};
+use crate::window::{READ, Segment, WRITE_1H, WRITE_5M, Window};
 use jiff::Timestamp;
 use scrubjay::message::Usage;
 use scrubjay::prompt_cache::rules::{CacheBlock, CacheRequest, CacheState, Level, Salts, Shelf};
@@ -27,25 +27,27 @@ pub enum RuleKind {
 pub struct Outcome {
     pub cost: f64,
     pub reread: f64,
-    pub output: f64,
     pub read: u64,
     pub total: u64,
     pub peak: u64,
     pub compactions: u64,
     pub edits: u64,
     pub edits_hidden: u64,
+    /// Calls that asked for an hour.
     pub hours: u64,
+    /// What the engine's own calls cost, and how many they were.
+    pub own: f64,
+    pub own_calls: u64,
 }
 
 impl Outcome {
     pub fn all(&self) -> f64 {
-        self.cost + self.reread
+        self.cost + self.own + self.reread
     }
 
     pub fn add(&mut self, other: &Self) {
         self.cost += other.cost;
         self.reread += other.reread;
-        self.output += other.output;
         self.read += other.read;
         self.total += other.total;
         self.peak = self.peak.max(other.peak);
@@ -53,6 +55,8 @@ impl Outcome {
         self.edits += other.edits;
         self.edits_hidden += other.edits_hidden;
         self.hours += other.hours;
+        self.own += other.own;
+        self.own_calls += other.own_calls;
     }
 }
 
@@ -60,40 +64,36 @@ struct Provider {
     rules: Rules,
     cache: CacheState,
     shelf: Shelf,
-    opening: Ttl,
     previous: Vec<Segment>,
 }
 
 /// Replay a session under a policy.
-pub fn replay(session: &Session, policy: &mut dyn Policy, rules: Rules) -> Outcome {
+pub fn replay(session: &Session, policy: &mut Planned, rules: Rules) -> Outcome {
     let shelf = Shelf { workspace: "w".into(), model: "m".into() };
-    let mut provider =
-        Provider { rules, cache: CacheState::default(), shelf, opening: rules.ttl, previous: Vec::new() };
+    let mut provider = Provider { rules, cache: CacheState::default(), shelf, previous: Vec::new() };
     let mut outcome = Outcome::default();
     let mut last = None;
     for step in &session.steps {
         step.added.iter().for_each(|piece| policy.add(piece));
         let moment = Moment { gap: last.map(|last| step.at - last) };
         policy.before_call(&moment);
-        let usage = provider.ask(policy, &moment, step.at);
+        let usage = provider.ask(&policy.window, &moment, step.at);
         last = Some(step.at);
         outcome.cost += cost(&usage);
-        outcome.output += OUTPUT * step.output as f64;
         outcome.read += usage.cache_read;
         outcome.total += usage.total_input();
         outcome.peak = outcome.peak.max(usage.total_input());
-        outcome.hours += u64::from(usage.cache_write_1h > 0 && rules.ttl == Ttl::FiveMinutes);
-        policy.after_call(&usage, &moment);
     }
-    let window = policy.window();
-    outcome.cost += window.extra;
+    let window = &policy.window;
+    outcome.own = window.extra;
     outcome.reread = window.reread;
     outcome.compactions = window.compactions;
     (outcome.edits, outcome.edits_hidden) = (window.edits, window.edits_hidden);
     outcome
 }
 
-fn cost(usage: &Usage) -> f64 {
+/// In units of one plain input token, without what the model wrote.
+pub fn cost(usage: &Usage) -> f64 {
     usage.input as f64
         + READ * usage.cache_read as f64
         + WRITE_5M * usage.cache_write_5m as f64
@@ -101,12 +101,12 @@ fn cost(usage: &Usage) -> f64 {
 }
 
 impl Provider {
-    fn ask(&mut self, policy: &mut dyn Policy, moment: &Moment, at: f64) -> Usage {
+    fn ask(&mut self, window: &Window, moment: &Moment, at: f64) -> Usage {
         let usage = match self.rules.kind {
-            RuleKind::Prefix => self.by_prefix(policy.window(), moment),
-            RuleKind::Engine => self.by_rules(policy, at),
+            RuleKind::Prefix => self.by_prefix(window, moment),
+            RuleKind::Engine => self.by_rules(window, at),
         };
-        self.previous = policy.window().segments.clone();
+        self.previous.clone_from(&window.segments);
         usage
     }
 
@@ -115,7 +115,7 @@ impl Provider {
         self.previous.iter().zip(segments).take_while(|(a, b)| a.bytes() == b.bytes()).count()
     }
 
-    fn by_prefix(&self, window: &crate::window::Window, moment: &Moment) -> Usage {
+    fn by_prefix(&self, window: &Window, moment: &Moment) -> Usage {
         let seconds = match self.rules.ttl {
             Ttl::FiveMinutes => 300.0,
             Ttl::OneHour => 3_600.0,
@@ -130,42 +130,25 @@ impl Provider {
         }
     }
 
-    fn by_rules(&mut self, policy: &mut dyn Policy, at: f64) -> Usage {
+    fn by_rules(&mut self, window: &Window, at: f64) -> Usage {
         let now = Timestamp::from_microsecond((at * 1e6) as i64).unwrap_or_default();
         let salts = Salts::default();
-        let ask = |cache: &mut CacheState, blocks: &[CacheBlock]| {
-            cache.request(&CacheRequest { shelf: &self.shelf, salts: &salts, blocks, min_tokens: 1_024 }, now)
-        };
-        let blocks = self.blocks(policy);
-        let Ok(mut outcome) = ask(&mut self.cache, &blocks) else { return Usage::default() };
-        // An opening that has to be written is asked to live as long as the policy says. Asking again changes nothing:
-        // nothing was found, so nothing was refreshed.
-        if outcome.read == 0 && self.rules.ttl == Ttl::FiveMinutes {
-            self.opening = if policy.hour_for_opening() { Ttl::OneHour } else { Ttl::FiveMinutes };
-            let blocks = self.blocks(policy);
-            let Ok(again) = ask(&mut self.cache, &blocks) else { return Usage::default() };
-            outcome = again;
-        }
+        let blocks = self.blocks(window);
+        let request = CacheRequest { shelf: &self.shelf, salts: &salts, blocks: &blocks, min_tokens: 1_024 };
+        let Ok(outcome) = self.cache.request(&request, now) else { return Usage::default() };
         self.cache.begin_response(&outcome, now);
         outcome.usage(0)
     }
 
-    /// Marked are the opening, the last block of all, and between them what the policy chooses.
-    fn blocks(&self, policy: &dyn Policy) -> Vec<CacheBlock> {
-        let segments = &policy.window().segments;
-        let middle = match policy.middle_mark() {
-            MiddleMark::PreviousEnd => self.previous.len(),
-            MiddleMark::SharedEnd => self.shared(segments),
-        };
-        let last = segments.len() - 1;
+    /// Marked are the opening, the last block of all, and between them the last one that the request before also had: the
+    /// best place for a policy that rewrites.
+    fn blocks(&self, window: &Window) -> Vec<CacheBlock> {
+        let segments = &window.segments;
+        let (middle, last) = (self.shared(segments), segments.len() - 1);
         let block = |(at, segment): (usize, &Segment)| {
             let level = if at == 0 { Level::System } else { Level::Messages };
             let block = CacheBlock::new(level, &segment.bytes(), segment.tokens);
-            match at {
-                0 => block.marked(self.opening),
-                at if at == last || at + 1 == middle => block.marked(self.rules.ttl),
-                _ => block,
-            }
+            if at == 0 || at == last || at + 1 == middle { block.marked(self.rules.ttl) } else { block }
         };
         segments.iter().enumerate().map(block).collect()
     }

@@ -1,29 +1,35 @@
-//! Real sessions replayed: what they would have cost under the engine's policy and under others.
+//! Real sessions replayed through the engine itself, and under other policies: what each costs.
 //!
 //! `cargo bench -p scrubjay --bench replay -- [--data PATH] [--part 1/2] [--rules engine|prefix] [--each]
-//! [--ours] [--with NAME=VALUE]...`
+//! [--ours] [--limit NAME=VALUE]... [--set KEY=VALUE]...`
 //!
-//! `--part` takes every n-th session, `--ours` leaves the other policies out, `--each` prints our figures by session, and
-//! `--with` changes a limit of the engine or a knob of the benchmark.
+//! `--part` takes every n-th session, `--ours` leaves the other policies out, `--each` prints our figures by session;
+//! `--limit` and `--set` try another limit or setting than the engine's own.
 //!
 //! PATH is a folder of transcripts, or a benchmark folder that has them under `transcripts/claude-code`; the default is
-//! `SCRUBJAY_BENCH_DATA`, then `../shared/bench` beside the workspace. Costs are in millions of plain input tokens: a
-//! cache read is 0.1, a write 1.25 for five minutes and 2 for an hour, an output token 5. Each compaction puts 3,500
-//! tokens of summary and 10,000 of restored files into the window. An edit whose text the policy had hidden is charged
-//! one more call that reads it back. `--rules prefix` applies the simpler cache of `cache_sim.py`, whose figures these
-//! then equal.
+//! `SCRUBJAY_BENCH_DATA`, then `../shared/bench` beside the workspace. A session is played to the engine by a model that
+//! says what was said, tools that answer what they answered and a clock that stands where the record stood; everything
+//! else is the product's own. Costs are in millions of plain input tokens: a cache read is 0.1, a write 1.25 for five
+//! minutes and 2 for an hour, and for calls that only the engine wanted an output token 5. Each compaction puts at least
+//! 3,500 tokens of summary and 10,000 of restored files into the window. An edit whose text was hidden is charged one
+//! more call that reads it back. `--rules prefix` applies the simpler cache of `cache_sim.py` to the other policies, whose
+//! figures then equal its own.
 
 // The modules of a benchmark are its own.
 #![allow(missing_docs, unreachable_pub, clippy::print_stdout)]
 
 mod bill;
-mod ours;
+mod engine;
 mod policies;
+#[path = "../fidelity/probes.rs"]
+mod probes;
+mod service;
 mod sessions;
+mod tape;
 mod window;
 
 use bill::{Outcome, RuleKind, Rules, replay};
-use ours::{Knobs, Lifetime, Notes, Ours};
+use engine::{Ran, Setup};
 use policies::{Planned, known};
 use scrubjay::limits::Limits;
 use scrubjay::transcript::Ttl;
@@ -36,8 +42,7 @@ struct Asked {
     kind: RuleKind,
     each: bool,
     only_ours: bool,
-    limits: Limits,
-    knobs: Knobs,
+    setup: Setup,
 }
 
 fn asked() -> Asked {
@@ -48,8 +53,7 @@ fn asked() -> Asked {
         kind: RuleKind::Engine,
         each: false,
         only_ours: false,
-        limits: Limits::default(),
-        knobs: Knobs::default(),
+        setup: Setup { limits: Limits::default(), switches: Vec::new() },
     };
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
@@ -59,11 +63,16 @@ fn asked() -> Asked {
             "--rules" if args.next().as_deref() == Some("prefix") => asked.kind = RuleKind::Prefix,
             "--each" => asked.each = true,
             "--ours" => asked.only_ours = true,
-            "--with" => args.next().iter().for_each(|text| asked.change(text)),
+            "--limit" => args.next().iter().for_each(|text| asked.limit(text)),
+            "--set" => asked.setup.switches.extend(args.next().as_deref().and_then(pair)),
             _ => {}
         }
     }
     asked
+}
+
+fn pair(text: &str) -> Option<(String, String)> {
+    text.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()))
 }
 
 fn part(text: &str) -> Option<(usize, usize)> {
@@ -72,24 +81,22 @@ fn part(text: &str) -> Option<(usize, usize)> {
 }
 
 impl Asked {
-    fn change(&mut self, text: &str) {
-        let Some((name, value)) = text.split_once('=') else { return println!("--with {text}: NAME=VALUE is wanted") };
-        let Ok(value) = value.parse() else { return println!("--with {text}: a number is wanted") };
-        if self.knobs.set(name, value).is_none()
-            && let Err(error) = self.limits.set(name, value)
-        {
-            println!("--with {text}: {error}");
+    fn limit(&mut self, text: &str) {
+        let Some((name, value)) = pair(text) else { return println!("--limit {text}: NAME=VALUE is wanted") };
+        let Ok(value) = value.parse() else { return println!("--limit {text}: a number is wanted") };
+        if let Err(error) = self.setup.limits.set(&name, value) {
+            println!("--limit {text}: {error}");
         }
     }
 }
 
-fn main() {
+fn main() -> Result<(), engine::Failure> {
     let asked = asked();
     let inner = asked.data.join("transcripts/claude-code");
     let folder = if inner.is_dir() { inner } else { asked.data.clone() };
     let Ok((mut sessions, skipped)) = sessions::load(&folder) else {
         println!("no transcripts in {}: nothing was measured. Name a folder with --data PATH.", folder.display());
-        return;
+        return Ok(());
     };
     if let Some((which, of)) = asked.part {
         let mut at = 0..;
@@ -98,12 +105,12 @@ fn main() {
     let calls: usize = sessions.iter().map(|session| session.steps.len()).sum();
     println!("{} sessions, {calls} calls ({skipped} files could not be replayed)\n", sessions.len());
     if sessions.is_empty() {
-        return;
+        return Ok(());
     }
-    report(&sessions, &asked);
+    report(sessions, &asked)
 }
 
-fn report(sessions: &[Session], asked: &Asked) {
+fn report(sessions: Vec<Session>, asked: &Asked) -> Result<(), engine::Failure> {
     println!(
         "| policy | cost | incl. re-reads | vs append | worst session | hit rate | peak window | compactions | edits hidden |\n|---|---|---|---|---|---|---|---|---|"
     );
@@ -117,53 +124,92 @@ fn report(sessions: &[Session], asked: &Asked) {
         line(name, &planned(plan, five), &append);
         line(&format!("{name}, 1 h"), &planned(plan, hour), &append);
     }
-    let ours = |knobs: Knobs| -> Vec<Outcome> {
-        let policy = |it: &Session| Ours::new(it.base, it.ratio, knobs, asked.limits.clone());
-        sessions.iter().map(|it| replay(it, &mut policy(it), five)).collect()
+    let shapes: Vec<(String, usize, u64)> =
+        sessions.iter().map(|session| (session.name.clone(), session.steps.len(), session.base)).collect();
+    let ran: Vec<Ran> =
+        sessions.into_iter().map(|session| engine::run(session, &asked.setup)).collect::<Result<_, _>>()?;
+    let ours: Vec<Outcome> = ran.iter().map(|ran| ran.outcome.clone()).collect();
+    line("**scrubjay**", &ours, &append);
+    let odd = |list: &[Outcome], rest: usize| -> Vec<Outcome> {
+        list.iter().enumerate().filter(|(at, _)| at % 2 == rest).map(|(_, one)| one.clone()).collect()
     };
-    let usual = asked.knobs;
-    let table = [
-        ("**scrubjay**", usual),
-        ("scrubjay, every compaction charged a summariser", Knobs { notes: Notes::Charged, ..usual }),
-        ("scrubjay, five minutes for all", Knobs { lifetime: Lifetime::FiveMinutes, ..usual }),
-        ("scrubjay, notes kept by the same model", Knobs { notes: Notes::ByModel, ..usual }),
-        (
-            "scrubjay, five minutes for all and every compaction charged",
-            Knobs { notes: Notes::Charged, lifetime: Lifetime::FiveMinutes, ..usual },
-        ),
-    ];
-    for (name, knobs) in table {
-        line(name, &ours(knobs), &append);
+    for rest in [0, 1] {
+        line(&format!("scrubjay, half {} of the sessions", rest + 1), &odd(&ours, rest), &odd(&append, rest));
     }
+    let all = sum(&ours);
+    println!(
+        "\nscrubjay's own calls: {} for {:.2}; stored {}, cleared {}, noted {} ({} by the model); calls that wrote for an hour {}",
+        all.own_calls,
+        all.own / 1e6,
+        ran.iter().map(|ran| ran.stored).sum::<usize>(),
+        ran.iter().map(|ran| ran.cleared).sum::<usize>(),
+        ran.iter().map(|ran| ran.noted).sum::<usize>(),
+        ran.iter().map(|ran| ran.written).sum::<usize>(),
+        all.hours
+    );
+    fidelity(&ran)?;
     if asked.each {
         println!();
-        for ((session, ours), append) in sessions.iter().zip(ours(usual)).zip(&append) {
+        for (((name, calls, base), ran), append) in shapes.iter().zip(&ran).zip(&append) {
+            let ours = &ran.outcome;
             println!(
-                "{:<46} calls {:>4} base {:>6} ratio {:.3} compactions {} hidden {}/{} hours {}",
-                session.name,
-                session.steps.len(),
-                session.base,
+                "{name:<46} calls {calls:>4} base {base:>6} append {:.2} ratio {:.3} own {:.3} compactions {} hidden {}/{} cleared {} stored {} noted {}",
+                append.all() / 1e6,
                 ours.all() / append.all(),
+                ours.own / append.all(),
                 ours.compactions,
                 ours.edits_hidden,
                 ours.edits,
-                ours.hours
+                ran.cleared,
+                ran.stored,
+                ran.noted,
             );
         }
     }
+    Ok(())
+}
+
+/// What survived the compactions of this run: in the summaries alone, and in what the next requests carried.
+fn fidelity(ran: &[Ran]) -> Result<(), engine::Failure> {
+    let probes = probes::Probes::new()?;
+    let mut boards: [[Vec<f64>; 4]; 2] = Default::default();
+    let (mut count, mut chars) = (0, 0);
+    for ran in ran.iter().filter(|ran| !ran.carried.is_empty()) {
+        let records = probes::load(&ran.path)?;
+        for (at, (cut, carried)) in ran.carried.iter().enumerate() {
+            let start = if at == 0 { 0 } else { ran.carried[at - 1].0 };
+            let end = ran.carried.get(at + 1).map_or(records.len(), |next| next.0);
+            let (before, after) = (&records[start..*cut], &records[*cut..end]);
+            let point = probes::Point { before, after, theirs: String::new() };
+            for (board, text) in boards.iter_mut().zip([&carried.summary, &carried.all]) {
+                board.iter_mut().zip(probes.score(&point, text)).for_each(|(column, score)| column.extend(score));
+            }
+            count += 1;
+            chars += carried.summary.chars().count();
+        }
+    }
+    println!("fidelity at its {count} compactions, whose summaries have {} characters:", chars / count.max(1));
+    for (name, board) in ["the summary alone", "what the next request carries"].iter().zip(boards) {
+        let means = board.each_ref().map(|column| column.iter().sum::<f64>() / column.len().max(1) as f64);
+        let names = ["files_future", "files_edited", "user_msgs", "user_future"];
+        let cells: Vec<String> = names.iter().zip(means).map(|(name, mean)| format!("{name} {mean:.3}")).collect();
+        println!("  {name}: {}, mean fidelity {:.3}", cells.join(", "), means.iter().sum::<f64>() / 4.0);
+    }
+    Ok(())
+}
+
+fn sum(list: &[Outcome]) -> Outcome {
+    let mut all = Outcome::default();
+    list.iter().for_each(|outcome| all.add(outcome));
+    all
 }
 
 fn line(name: &str, outcomes: &[Outcome], append: &[Outcome]) {
-    let sum = |list: &[Outcome]| {
-        let mut all = Outcome::default();
-        list.iter().for_each(|outcome| all.add(outcome));
-        all
-    };
     let (all, reference) = (sum(outcomes), sum(append));
     let worst = outcomes.iter().zip(append).map(|(one, other)| one.all() / other.all()).fold(0.0, f64::max);
     println!(
         "| {name} | {:.1} | {:.1} | {:.3}x | {worst:.3}x | {:.4} | {} | {} | {}/{} ({:.1} %) |",
-        all.cost / 1e6,
+        (all.cost + all.own) / 1e6,
         all.all() / 1e6,
         all.all() / reference.all(),
         all.read as f64 / all.total as f64,

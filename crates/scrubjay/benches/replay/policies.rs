@@ -12,31 +12,6 @@ pub struct Moment {
     pub gap: Option<f64>,
 }
 
-/// Where a request is marked between its opening and its end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MiddleMark {
-    /// Where the previous request ended, as the engine does.
-    PreviousEnd,
-    /// At the last block that both have: the best place for a policy that rewrites.
-    SharedEnd,
-}
-
-/// A way to keep a window.
-pub trait Policy {
-    fn window(&self) -> &Window;
-    fn add(&mut self, piece: &Piece);
-    fn before_call(&mut self, moment: &Moment);
-    fn middle_mark(&self) -> MiddleMark {
-        MiddleMark::SharedEnd
-    }
-    /// Whether the opening should be kept for an hour, asked when it has to be written.
-    fn hour_for_opening(&mut self) -> bool {
-        false
-    }
-    /// The call is made.
-    fn after_call(&mut self, _usage: &scrubjay::message::Usage, _moment: &Moment) {}
-}
-
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Plan {
     pub store_over: Option<usize>,
@@ -76,7 +51,7 @@ pub fn known() -> Vec<(&'static str, Plan)> {
 }
 
 pub struct Planned {
-    window: Window,
+    pub window: Window,
     plan: Plan,
 }
 
@@ -86,7 +61,7 @@ impl Planned {
     }
 
     fn clear(&mut self, keep: usize) {
-        let places = self.window.clearable(keep, |_| true);
+        let places = self.window.clearable(keep);
         self.window.clear(&places);
     }
 
@@ -124,17 +99,13 @@ impl Planned {
     }
 }
 
-impl Policy for Planned {
-    fn window(&self) -> &Window {
-        &self.window
-    }
-
-    fn add(&mut self, piece: &Piece) {
+impl Planned {
+    pub fn add(&mut self, piece: &Piece) {
         let limit = self.plan.store_over.unwrap_or(usize::MAX);
-        self.window.add(piece, |_, chars| chars > limit);
+        self.window.add(piece, limit);
     }
 
-    fn before_call(&mut self, moment: &Moment) {
+    pub fn before_call(&mut self, moment: &Moment) {
         let plan = self.plan;
         if plan.idle_clear.is_some_and(|idle| moment.gap.is_none_or(|gap| gap > idle)) {
             self.clear(KEEP);

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// Something that was added to the conversation.
 #[derive(Debug, Clone)]
@@ -24,20 +24,23 @@ pub enum Kind {
         edit: Option<String>,
     },
     Tool {
-        name: Rc<str>,
-        path: Option<Rc<str>>,
-        text: Rc<str>,
+        text: Arc<str>,
     },
     /// The agent compacted here.
     Compacted,
     Summary,
 }
 
-/// One model call: what was added before it, and what it was billed.
+/// One model call: what was added before it, what it answered, and what it was billed.
 #[derive(Debug, Clone)]
 pub struct Step {
     pub at: f64,
+    /// Which record of the file its answer begins with.
+    pub record: usize,
     pub added: Vec<Piece>,
+    /// What was said to the model before it, besides answers of tools.
+    pub words: Vec<Value>,
+    pub reply: Vec<Value>,
     pub output: u64,
     pub fresh: u64,
     pub written: u64,
@@ -45,17 +48,20 @@ pub struct Step {
 }
 
 impl Step {
-    fn billed(&self) -> u64 {
+    pub fn billed(&self) -> u64 {
         self.fresh + self.written + self.read
     }
 }
 
-/// A session: the tokens of its opening, tokens per character, and its calls.
+/// A session: the tokens of its opening, tokens per character, its calls, and what tools answered by the call's id.
 pub struct Session {
     pub name: String,
+    pub path: PathBuf,
+    pub model: String,
     pub base: u64,
     pub ratio: f64,
     pub steps: Vec<Step>,
+    pub results: HashMap<String, Value>,
 }
 
 /// Every session under a folder that can be replayed, and how many files could not.
@@ -81,21 +87,24 @@ fn text_of(path: &Path) -> std::io::Result<String> {
 
 #[derive(Default)]
 struct Reader {
+    at: usize,
     steps: Vec<Step>,
     by_id: HashMap<String, usize>,
     pending: Vec<Piece>,
-    calls: HashMap<String, (Rc<str>, Option<Rc<str>>)>,
+    words: Vec<Value>,
+    model: String,
+    results: HashMap<String, Value>,
 }
 
 fn session(path: &Path) -> std::io::Result<Option<Session>> {
     let text = text_of(path)?;
     let mut reader = Reader::default();
-    for line in text.lines() {
-        let Ok(record) = serde_json::from_str::<Value>(line) else { continue };
+    let records = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()).filter(Value::is_object);
+    for (at, record) in records.enumerate() {
+        reader.at = at;
         reader.record(&if record["type"] == "message" { plain(&record) } else { record });
     }
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    Ok(reader.finish(name))
+    Ok(reader.finish(path))
 }
 
 /// A record of the `pi` agent in the words of the others.
@@ -152,8 +161,8 @@ impl Reader {
         let blocks = content.as_array().map_or(&whole[..], Vec::as_slice);
         match kind {
             "assistant" if record["message"]["model"] != "<synthetic>" => {
-                self.call(record);
-                blocks.iter().filter(|block| block.is_object()).for_each(|block| self.said(block));
+                let step = self.call(record);
+                blocks.iter().filter(|block| block.is_object()).for_each(|block| self.said(block, step));
             }
             "user" if record["isCompactSummary"] == true => {
                 let chars = chars_of(content);
@@ -164,35 +173,42 @@ impl Reader {
         }
     }
 
-    fn call(&mut self, record: &Value) {
+    /// Which call a record belongs to.
+    fn call(&mut self, record: &Value) -> usize {
         let usage = &record["message"]["usage"];
         let count = |name: &str| usage[name].as_u64().unwrap_or(0);
         let id = record["message"]["id"].as_str();
         if let Some(known) = id.and_then(|id| self.by_id.get(id)) {
             let step = &mut self.steps[*known];
             step.output = step.output.max(count("output_tokens"));
-            return;
+            return *known;
         }
         let at = record["timestamp"].as_str().and_then(|at| at.parse::<Timestamp>().ok()).unwrap_or_default();
         if let Some(id) = id {
             self.by_id.insert(id.to_owned(), self.steps.len());
         }
+        if let Some(model) = record["message"]["model"].as_str() {
+            model.clone_into(&mut self.model);
+        }
         self.steps.push(Step {
             at: at.as_microsecond() as f64 / 1e6,
+            record: self.at,
             added: std::mem::take(&mut self.pending),
+            words: std::mem::take(&mut self.words),
+            reply: Vec::new(),
             output: count("output_tokens"),
             fresh: count("input_tokens"),
             written: count("cache_creation_input_tokens"),
             read: count("cache_read_input_tokens"),
         });
+        self.steps.len() - 1
     }
 
-    fn said(&mut self, block: &Value) {
+    fn said(&mut self, block: &Value, step: usize) {
+        self.steps[step].reply.push(block.clone());
         let mut edit = None;
         if block["type"] == "tool_use" {
             let name = block["name"].as_str().unwrap_or_default();
-            let file = block["input"]["file_path"].as_str().map(Rc::from);
-            self.calls.insert(block["id"].as_str().unwrap_or_default().to_owned(), (Rc::from(name), file));
             if name == "Edit" {
                 edit = Some(longest_line(block["input"]["old_string"].as_str().unwrap_or_default()));
             }
@@ -204,15 +220,16 @@ impl Reader {
         let chars = chars_of(block) + 20;
         let kind = if block["type"] == "tool_result" {
             let id = block["tool_use_id"].as_str().unwrap_or_default();
-            let (name, path) = self.calls.get(id).cloned().unwrap_or_else(|| (Rc::from("?"), None));
-            Kind::Tool { name, path, text: Rc::from(prose(&block["content"])) }
+            self.results.insert(id.to_owned(), block.clone());
+            Kind::Tool { text: Arc::from(prose(&block["content"])) }
         } else {
+            self.words.push(block.clone());
             Kind::User
         };
         self.pending.push(Piece { kind, chars });
     }
 
-    fn finish(self, name: String) -> Option<Session> {
+    fn finish(self, path: &Path) -> Option<Session> {
         let steps = self.steps;
         let chars = |step: &Step| step.added.iter().map(|piece| piece.chars).sum::<usize>();
         let compacted = |step: &Step| step.added.iter().any(|piece| matches!(piece.kind, Kind::Compacted));
@@ -229,12 +246,13 @@ impl Reader {
         }
         let ratio = (tokens as f64 / text as f64).clamp(0.15, 0.8);
         let base = steps[0].billed().saturating_sub((chars(&steps[0]) as f64 * ratio) as u64).max(3_000);
-        Some(Session { name, base, ratio, steps })
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Some(Session { name, path: path.to_owned(), model: self.model, base, ratio, steps, results: self.results })
     }
 }
 
 /// The longest line of what an edit looks for: what must have been seen to write it.
-fn longest_line(text: &str) -> String {
+pub fn longest_line(text: &str) -> String {
     let mut best = ("", 0);
     for line in text.split('\n').map(str::trim) {
         let length = line.chars().count();
@@ -245,7 +263,7 @@ fn longest_line(text: &str) -> String {
     if best.1 > 15 { best.0.to_owned() } else { String::new() }
 }
 
-fn prose(content: &Value) -> String {
+pub fn prose(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
         Value::Array(parts) => parts.iter().map(prose).collect(),
@@ -260,7 +278,7 @@ fn prose(content: &Value) -> String {
 }
 
 /// How many characters a block has; a call's input counts as escaped JSON with spaces after `,` and `:`.
-fn chars_of(content: &Value) -> usize {
+pub fn chars_of(content: &Value) -> usize {
     if content["type"] == "tool_use" {
         return json_chars(&content["input"]);
     }

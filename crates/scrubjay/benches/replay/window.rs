@@ -1,7 +1,7 @@
 //! What a conversation's window holds under some policy, what the policy hid, and what that costs later.
 
 use crate::sessions::{Kind, Piece};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// Prices in units of one plain input token.
 pub const READ: f64 = 0.1;
@@ -27,7 +27,7 @@ pub enum Form {
 pub enum What {
     Base,
     Words,
-    Tool { name: Rc<str>, path: Option<Rc<str>>, text: Rc<str> },
+    Tool { text: Arc<str> },
 }
 
 #[derive(Debug, Clone)]
@@ -45,14 +45,10 @@ impl Segment {
         bytes[..8].copy_from_slice(&self.id.to_be_bytes());
         bytes
     }
-
-    pub fn is_tool(&self) -> bool {
-        matches!(self.what, What::Tool { .. })
-    }
 }
 
 struct Hidden {
-    text: Rc<str>,
+    text: Arc<str>,
     from: usize,
     chars: usize,
 }
@@ -92,10 +88,6 @@ impl Window {
         self.segments.iter().map(|segment| segment.tokens).sum()
     }
 
-    pub fn base(&self) -> u64 {
-        self.segments[0].tokens
-    }
-
     pub fn push(&mut self, tokens: u64, what: What) {
         self.segments.push(Segment { id: self.next, form: Form::Whole, tokens, what });
         self.next += 1;
@@ -107,8 +99,8 @@ impl Window {
         Segment { id: self.next - 1, form: Form::Whole, tokens, what }
     }
 
-    /// Add a piece; a tool result goes in as a preview where the policy stores it. What that spared is returned.
-    pub fn add(&mut self, piece: &Piece, stores: impl Fn(&str, usize) -> bool) -> u64 {
+    /// Add a piece; a tool result of more characters than these goes in as a preview.
+    pub fn add(&mut self, piece: &Piece, most: usize) {
         let tokens = self.tokens_of(piece.chars);
         match &piece.kind {
             Kind::Compacted | Kind::Summary => {}
@@ -119,11 +111,10 @@ impl Window {
                 }
                 self.push(tokens, What::Words);
             }
-            Kind::Tool { name, path, text } => {
-                let what = What::Tool { name: name.clone(), path: path.clone(), text: text.clone() };
-                if !stores(name, piece.chars) {
-                    self.push(tokens, what);
-                    return 0;
+            Kind::Tool { text } => {
+                let what = What::Tool { text: text.clone() };
+                if piece.chars <= most {
+                    return self.push(tokens, what);
                 }
                 let from = text.char_indices().nth(PREVIEW).map_or(text.len(), |(at, _)| at);
                 self.hide(text.clone(), from);
@@ -132,19 +123,17 @@ impl Window {
                 if let Some(last) = self.segments.last_mut() {
                     last.form = Form::Stored;
                 }
-                return tokens.saturating_sub(shown);
             }
         }
-        0
     }
 
-    pub fn hide(&mut self, text: Rc<str>, from: usize) {
+    pub fn hide(&mut self, text: Arc<str>, from: usize) {
         let chars = text[from..].chars().count();
         self.hidden.push(Hidden { text, from, chars });
     }
 
     pub fn hide_segment(&mut self, segment: &Segment) {
-        if let What::Tool { text, .. } = &segment.what {
+        if let What::Tool { text } = &segment.what {
             self.hide(text.clone(), 0);
         }
     }
@@ -157,7 +146,7 @@ impl Window {
         }
         let longest = self.hidden.iter().filter(|hidden| hidden.holds(key)).map(|hidden| hidden.chars).max();
         let visible = |segment: &Segment| match &segment.what {
-            What::Tool { text, .. } => segment.form == Form::Whole && text.contains(key),
+            What::Tool { text } => segment.form == Form::Whole && text.contains(key),
             _ => false,
         };
         let Some(longest) = longest else { return };
@@ -177,9 +166,9 @@ impl Window {
     }
 
     /// Tool results that could still be cleared, the newest `keep` spared.
-    pub fn clearable(&self, keep: usize, may: impl Fn(&str) -> bool) -> Vec<usize> {
+    pub fn clearable(&self, keep: usize) -> Vec<usize> {
         let is_candidate = |segment: &Segment| match &segment.what {
-            What::Tool { name, .. } => segment.form != Form::Cleared && may(name),
+            What::Tool { .. } => segment.form != Form::Cleared,
             _ => false,
         };
         let mut places: Vec<usize> = (0..self.segments.len()).filter(|at| is_candidate(&self.segments[*at])).collect();

@@ -2,25 +2,29 @@
 //!
 //! What:   one Markdown file a session, in ten fixed sections, that always says where things stand.
 //! When:   after a reply, once enough has been said since the last time; also in the middle of a tool loop.
-//! Cost:   one forked call now and then; nothing where there is no model, because then code keeps them.
+//! Cost:   one forked errand now and then, where that is little against the conversation; otherwise nothing, because then
+//!         code keeps them.
 //! Spares: layer 4: notes that are ready become the summary without a call.
 //! Leaves: the headings and italic lines of the template; an update that broke them is rejected.
 
 use super::compaction::boundary::{Draft, Planned, Subject};
-use super::compaction::{from_notes, rounds};
+use super::compaction::{extract, from_notes, rounds};
 use super::notes::{keeper, template};
 use crate::desk::Desk;
 use crate::digest::Digest;
 use crate::errand::Errand;
 use crate::gate::Gate;
-use crate::message::{Message, Origin};
+use crate::message::{Message, Origin, Usage};
 use crate::paths;
 use crate::settings::key;
 use crate::tokens::Share;
-use crate::transcript::{Author, Noted, Trigger, View};
+use crate::transcript::{Author, Call, Noted, Trigger, View, Writer};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// The errand's name, and the name under which its calls and failures are booked.
+pub const ERRAND: &str = "session_notes";
 
 /// Where a session's notes lie, below its folder.
 pub fn place(folder: &Path) -> PathBuf {
@@ -30,7 +34,7 @@ pub fn place(folder: &Path) -> PathBuf {
 /// Whether it is time to write them: enough words since the last time, and either some tools were used or the model has
 /// come to rest.
 pub fn due(view: &View, desk: &Desk) -> bool {
-    let (settings, limits) = (&desk.settings, &desk.limits);
+    let (settings, limits) = (&desk.settings, &view.count.in_estimates(&desk.limits));
     if !settings.flag(&key::SESSION_NOTES) || !settings.flag(&key::COMPACTION) {
         return false;
     }
@@ -58,9 +62,43 @@ fn conversation(view: &View) -> u64 {
 }
 
 /// What the notes will cover when they are written now.
-pub fn covering(view: &View) -> Option<Noted> {
+pub fn covering(view: &View, by: Writer) -> Option<Noted> {
     let upto = view.history.last()?.id.clone();
-    Some(Noted { upto, tokens: conversation(view) })
+    Some(Noted { upto, tokens: conversation(view), by })
+}
+
+/// Who writes them this time.
+pub fn writer(view: &View, desk: &Desk) -> Writer {
+    let wanted = match desk.settings.text(&key::NOTES_WRITER) {
+        "model" => true,
+        "code" => false,
+        _ => is_little(view, desk),
+    };
+    if wanted && desk.model.is_a_mind() { Writer::Model } else { Writer::Code }
+}
+
+/// Whether an update by the model costs little: with all updates before it no more than a small share of what the
+/// conversation has cost. What has no known price is not held against it.
+fn is_little(view: &View, desk: &Desk) -> bool {
+    let (prices, limits) = (desk.model.prices().unwrap_or_default(), &desk.limits);
+    let spent = |source: &str| {
+        let mut sum = Usage::default();
+        view.spent.iter().filter(|((by, _), _)| by == source).for_each(|(_, spent)| sum += spent.usage);
+        prices.cost(&sum)
+    };
+    // The fork reads the conversation twice: once to write, once to hear that it has written.
+    let update = Usage {
+        input: limits.notes_update_tokens,
+        cache_read: view.count.total().saturating_mul(2),
+        output: limits.notes_update_tokens,
+        ..Usage::default()
+    };
+    match (spent(Call::MAIN), spent(ERRAND), prices.cost(&update)) {
+        (Some(conversation), Some(notes), Some(update)) => {
+            notes + update <= conversation * limits.notes_cost_percent as f64 / 100.0
+        }
+        _ => true,
+    }
 }
 
 /// One update: the fork's task, the notes as they are, and the file they are in.
@@ -82,7 +120,7 @@ pub fn update(folder: &Path, desk: &Desk) -> io::Result<Update> {
     let own = desk.own_words.notes_prompt.as_deref();
     let directive = template::instructions(own, &before, &file.display().to_string(), &desk.limits);
     let errand = Errand {
-        name: "session_notes".to_owned(),
+        name: ERRAND.to_owned(),
         directive,
         gate: Gate::only_file(file.clone()),
         turns: desk.limits.errand_turns,
@@ -134,12 +172,24 @@ pub fn accept(file: &Path, before: &str, desk: &Desk) -> Result<(), String> {
     template::check(template_of(desk), &after).map_err(|broken| {
         let restored = write(file, before).map_or("and could not be restored", |()| "so the previous notes stay");
         format!("the update lost `{}`, {restored}", broken.missing)
-    })
+    })?;
+    // Whatever stands there now is the model's: it saw what code had added and let it stand.
+    let own = template::adopted(&after);
+    if own == after { Ok(()) } else { write(file, &own).map_err(|error| error.to_string()) }
 }
 
-/// Keep the notes by code, from the record alone.
-pub fn keep(view: &View, folder: &Path, desk: &Desk) -> io::Result<()> {
-    write(&place(folder), &keeper::notes(template_of(desk), &view.history, &desk.limits))
+/// Keep the notes by code, from the record alone. What a model wrote stays, and what happened since stands below it.
+pub fn keep(view: &View, said: &[Arc<Message>], folder: &Path, desk: &Desk) -> io::Result<()> {
+    let (file, limits) = (place(folder), &view.count.in_estimates(&desk.limits));
+    let written = view.written.as_ref().and_then(|id| said.iter().position(|message| message.id == *id));
+    let text = match written {
+        None => keeper::notes(template_of(desk), said, limits),
+        Some(at) => {
+            let since = keeper::notes(template_of(desk), &said[at + 1..], limits);
+            template::continued(&current(&file, desk)?, &since)
+        }
+    };
+    write(&file, &text)
 }
 
 /// Let the notes stand for everything they cover, and keep what came after: no model call. `None`: they cannot serve.
@@ -150,18 +200,27 @@ pub async fn compaction(subject: &Subject<'_>) -> Option<Planned> {
     if template::is_empty(template_of(desk), &text) || rounds::is_open(&view.history) {
         return None;
     }
+    let desk = &desk.measuring(&view.count);
+    let subject = &Subject { desk, ..*subject };
     let start = rounds::kept_from(&view.history, Some(&noted.upto), &desk.limits)?;
-    let summary = summary(subject, &view.history[..start], &text)?;
+    let notes = view.written.is_some().then_some(text.as_str());
+    let summary = summary(subject, &view.history[..start], notes)?;
     let draft = Draft { stretch: 0..start, author: Author::Notes, summary, beside: None };
     subject.checked(Trigger::Auto, draft).await.ok()
 }
 
-/// The notes as a summary: standing constraints before them, the person's own words and a list of anchors after them.
-fn summary(subject: &Subject<'_>, replaced: &[Arc<Message>], notes: &str) -> Option<Arc<Message>> {
+/// The notes that a model wrote as a summary: standing constraints before them, the person's own words and a list of anchors
+/// after them. Notes that code alone has kept say nothing that the record does not say, so the record is summarised.
+fn summary(subject: &Subject<'_>, replaced: &[Arc<Message>], notes: Option<&str>) -> Option<Arc<Message>> {
     let limits = &subject.desk.limits;
-    let room = limits.notes_tokens.saturating_add(limits.summary_tokens).saturating_mul(limits.text_bytes_per_token);
-    let room = usize::try_from(room).unwrap_or(usize::MAX);
     let wholes = |message: &Message| subject.whole(message);
-    let text = from_notes::summary(notes, replaced, room, &wholes, limits).ok()?.text;
-    Some(subject.summary(replaced, &text))
+    let made = match notes {
+        Some(notes) => {
+            let room = limits.notes_tokens.saturating_mul(limits.text_bytes_per_token);
+            let room = usize::try_from(room).unwrap_or(usize::MAX).saturating_add(extract::room(limits));
+            from_notes::summary(notes, replaced, room, &wholes, limits)
+        }
+        None => extract::summarise(replaced, extract::room(limits), &wholes, limits),
+    };
+    Some(subject.summary(replaced, &made.ok()?.text))
 }

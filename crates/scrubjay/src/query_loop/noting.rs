@@ -6,9 +6,11 @@ use crate::agents::fork;
 use crate::context::compaction::boundary::Planned;
 use crate::context::{self, session_notes};
 use crate::errand::{Ending, Outcome};
+use crate::message::Message;
 use crate::settings::key;
-use crate::transcript::{Entry, Noted};
+use crate::transcript::{Entry, Noted, Writer};
 use jiff::Timestamp;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
 
@@ -33,33 +35,43 @@ impl Default for Noting {
     }
 }
 
-const LAYER: &str = "session_notes";
+const LAYER: &str = session_notes::ERRAND;
 
 impl Session {
     /// After a reply: write the notes if they are due. Never in the way of the turn.
     pub(super) fn note_if_due(&mut self) -> Result<(), Error> {
         self.hear_of_notes()?;
         let view = self.transcript.view();
-        let (Some(folder), Some(noted)) = (self.transcript.folder(), session_notes::covering(view)) else {
-            return Ok(());
-        };
         if self.is_noting() || self.tired_of_notes() || !session_notes::due(view, &self.desk) {
             return Ok(());
         }
-        if !self.desk.model.is_a_mind() {
-            return match session_notes::keep(view, &folder, &self.desk) {
+        // Where nobody may work in the background, code keeps them all the same: it costs nothing.
+        let by_model = session_notes::writer(view, &self.desk) == Writer::Model && self.may_work_in_background();
+        let writer = if by_model { Writer::Model } else { Writer::Code };
+        let view = self.transcript.view();
+        let (Some(folder), Some(noted)) = (self.transcript.folder(), session_notes::covering(view, writer)) else {
+            return Ok(());
+        };
+        if writer == Writer::Code {
+            return match session_notes::keep(view, &self.said(), &folder, &self.desk) {
                 Ok(()) => Ok(self.transcript.append(Entry::Noted(noted), self.desk.clock.now())?),
                 Err(error) => self.note_failed(error.to_string()),
             };
-        }
-        if !self.may_work_in_background() {
-            return Ok(());
         }
         match session_notes::update(&folder, &self.desk) {
             Ok(update) => self.send_for_notes(update, noted),
             Err(error) => return self.note_failed(error.to_string()),
         }
         Ok(())
+    }
+
+    /// Everything that was ever said here, also what a compaction has replaced since.
+    fn said(&self) -> Vec<Arc<Message>> {
+        let said = self.transcript.records().iter().filter_map(|record| match &record.entry {
+            Entry::Said(message) => Some(message.clone()),
+            _ => None,
+        });
+        said.collect()
     }
 
     fn send_for_notes(&mut self, update: session_notes::Update, noted: Noted) {

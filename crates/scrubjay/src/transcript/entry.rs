@@ -133,6 +133,20 @@ pub struct Noted {
     pub upto: MessageId,
     /// What the conversation measured then.
     pub tokens: u64,
+    /// Who brought them there.
+    #[serde(default)]
+    pub by: Writer,
+}
+
+/// Who writes notes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Writer {
+    /// A fork of the conversation.
+    #[default]
+    Model,
+    /// Code, from the record.
+    Code,
 }
 
 /// What started a compaction.

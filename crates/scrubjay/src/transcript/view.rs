@@ -1,6 +1,6 @@
 //! The fold: what the entries add up to. A pure function of them, kept up to date one entry at a time.
 
-use super::{Compaction, Entry, EntryId, Noted, Opening, Record, Spilled};
+use super::{Compaction, Entry, EntryId, Noted, Opening, Record, Spilled, Writer};
 use crate::digest::FilesSeen;
 use crate::limits::Limits;
 use crate::message::{self, Block, Kind, Message, MessageId, Origin, ToolCallId, ToolResult, Usage};
@@ -26,6 +26,8 @@ pub struct View {
     pub cleared: BTreeSet<ToolCallId>,
     /// How far the notes reach.
     pub noted: Option<Noted>,
+    /// How far the part of the notes reaches that a model wrote.
+    pub written: Option<MessageId>,
     /// Compactions in force, oldest first.
     pub compactions: Vec<(EntryId, Arc<Compaction>)>,
     /// Failures in a row, by layer.
@@ -108,7 +110,7 @@ impl View {
                 self.spilled.insert(spilled.call.clone(), spilled.clone());
             }
             Entry::Cleared { results, .. } => self.clear(results, limits),
-            Entry::Noted(noted) => self.noted = Some(noted.clone()),
+            Entry::Noted(noted) => self.note(noted),
             Entry::Compacted(compaction) => self.compact(record.id, compaction, limits),
             Entry::GivenBack { compaction, messages } => self.give_back(*compaction, messages, records, limits),
             Entry::Failed { layer, .. } => *self.strikes.entry(layer.clone()).or_default() += 1,
@@ -124,6 +126,13 @@ impl View {
         }
         self.count.add_message(message, limits);
         self.history.push(message.clone());
+    }
+
+    fn note(&mut self, noted: &Noted) {
+        if noted.by == Writer::Model {
+            self.written = Some(noted.upto.clone());
+        }
+        self.noted = Some(noted.clone());
     }
 
     fn reply(&mut self, call: &super::Call) {

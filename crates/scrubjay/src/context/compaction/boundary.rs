@@ -120,6 +120,8 @@ pub async fn plan(
     if rounds::is_open(&view.history) {
         return Err(NotCompacted::OpenRound);
     }
+    let desk = &desk.measuring(&view.count);
+    let subject = &Subject { desk, ..*subject };
     let stretch = stretch(&view.history, &wish.part)?;
     let replaced = &view.history[stretch.clone()];
     if replaced.len() < 2 {

@@ -8,7 +8,7 @@ use crate::prompts;
 use crate::tokens;
 use crate::tool::{Bench, Effect, ToolOutcome};
 use crate::tools;
-use crate::transcript::{Brought, Compaction};
+use crate::transcript::{Brought, CLEARED, Compaction};
 use serde_json::json;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -50,7 +50,9 @@ impl Lost<'_> {
         };
         let mut left = limits.restored_files_tokens;
         let (mut paths, mut texts) = (Vec::new(), Vec::new());
-        for path in self.newest(named, |brought| brought.files.clone()) {
+        let visible = self.visible();
+        let shows = |call: &ToolUse| call.name == "Read" && visible.contains(&call.id);
+        for path in self.newest(named, shows, |brought| brought.files.clone()) {
             if paths.len() as u64 == limits.restored_files || left == 0 {
                 break;
             }
@@ -63,13 +65,20 @@ impl Lost<'_> {
         (paths, texts)
     }
 
+    /// The calls whose results can still be read: neither stored nor cleared.
+    fn visible(&self) -> Vec<ToolCallId> {
+        let is_gone = |text: &str| text.starts_with(CLEARED.trim()) || text.starts_with("<persisted-output");
+        let results = self.subject.view.history.iter().flat_map(|message| message.tool_results());
+        results.filter(|it| !it.is_error && !is_gone(&it.text())).map(|it| it.call.clone()).collect()
+    }
+
     /// The skills that were loaded, newest first, loaded again and cut to their share.
     async fn skills(&self) -> (Vec<String>, Vec<String>) {
         let limits = &self.subject.desk.limits;
         let named = |call: &ToolUse| call.input["name"].as_str().filter(|_| call.name == SKILL).map(str::to_owned);
         let mut left = limits.restored_skills_tokens;
         let (mut names, mut texts) = (Vec::new(), Vec::new());
-        for name in self.newest(named, |brought| brought.skills.clone()) {
+        for name in self.newest(named, |_| true, |brought| brought.skills.clone()) {
             let Some(text) = self.skill(&name).await.filter(|_| left > 0) else { continue };
             let text = self.cut(&text, limits.restored_skill_tokens.min(left));
             left = left.saturating_sub(tokens::of_text(text, limits));
@@ -119,26 +128,30 @@ impl Lost<'_> {
     }
 
     /// What calls named, newest first and each once, and then what earlier compactions had brought back; without what a
-    /// message names that stays.
+    /// call that stays still shows.
     fn newest<T: PartialEq>(
         &self,
         named: impl Fn(&ToolUse) -> Option<T>,
+        shows: impl Fn(&ToolUse) -> bool,
         brought: impl Fn(&Brought) -> Vec<T>,
     ) -> Vec<T> {
         let (mut lost, mut stays) = (Vec::new(), Vec::new());
         for (at, message) in self.subject.view.history.iter().enumerate().rev() {
-            for name in message.tool_uses().filter_map(&named) {
-                if lost.contains(&name) || stays.contains(&name) {
-                    continue;
+            for call in message.tool_uses() {
+                let Some(name) = named(call) else { continue };
+                let kept = !self.replaced.contains(&at) && shows(call);
+                let names = if kept { &mut stays } else { &mut lost };
+                if !names.contains(&name) {
+                    names.push(name);
                 }
-                if self.replaced.contains(&at) { lost.push(name) } else { stays.push(name) }
             }
         }
         for name in self.carried().flat_map(brought) {
-            if !lost.contains(&name) && !stays.contains(&name) {
+            if !lost.contains(&name) {
                 lost.push(name);
             }
         }
+        lost.retain(|name| !stays.contains(name));
         lost
     }
 

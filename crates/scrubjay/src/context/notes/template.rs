@@ -10,6 +10,12 @@ pub const TEMPLATE: &str = include_str!("../../../prompts/notes/template.md");
 /// What the fork that keeps the notes is told, unless the person has instructions of their own.
 pub const INSTRUCTIONS: &str = include_str!("../../../prompts/notes/update.md");
 
+/// Stands between what a model wrote and what code found since.
+const SINCE: &str = include_str!("../../../prompts/notes/since.md");
+
+/// The section that code leaves as it is.
+const TITLE: &str = "Session Title";
+
 /// An update that broke the template.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
@@ -195,6 +201,28 @@ pub fn written(template: &str, bodies: &[(&str, String)]) -> String {
         out.push('\n');
     }
     out
+}
+
+/// Notes that a model wrote, with what code found since below its text in each section. What code had added before goes.
+pub fn continued(notes: &str, since: &str) -> String {
+    let found = parts(since);
+    let body = |part: &Part<'_>| {
+        let own = part.body.split(SINCE.trim()).next().unwrap_or_default().trim();
+        let new = found.iter().find(|new| new.heading == part.heading).map_or("", |new| new.body.trim());
+        // A session keeps the title it has.
+        match (own.is_empty(), new.is_empty() || part.heading == TITLE) {
+            (false, true) => own.to_owned(),
+            (false, false) => format!("{own}\n{}\n{new}", SINCE.trim()),
+            (true, _) => new.to_owned(),
+        }
+    };
+    let bodies: Vec<(&str, String)> = parts(notes).iter().map(|part| (part.heading, body(part))).collect();
+    written(notes, &bodies)
+}
+
+/// The same notes as one text of one writer.
+pub fn adopted(notes: &str) -> String {
+    notes.split_inclusive('\n').filter(|line| line.trim() != SINCE.trim()).collect()
 }
 
 #[cfg(test)]
