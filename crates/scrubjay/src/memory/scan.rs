@@ -80,6 +80,8 @@ pub struct Scan {
     pub read: usize,
     /// The texts of those, as far as they are worth keeping.
     pub(super) texts: HashMap<String, String>,
+    /// What memories were before the journal's newest changes, as far as they differ.
+    pub(super) former: Vec<Entry>,
     /// Files of our own that a change left behind.
     pub(super) left_over: Vec<String>,
 }
@@ -92,6 +94,18 @@ impl Scan {
 
     fn place(&self, path: &str) -> Result<usize, usize> {
         self.entries.binary_search_by(|entry| entry.path.as_str().cmp(path))
+    }
+
+    /// A memory as it was at any time we know of.
+    pub(super) fn every<'a>(&'a self, path: &'a str) -> impl Iterator<Item = &'a Entry> {
+        self.get(path).into_iter().chain(self.former.iter().filter(move |entry| entry.path == path))
+    }
+
+    /// A memory is no longer what it was.
+    pub(super) fn supersede(&mut self, path: &str) {
+        if let Ok(at) = self.place(path) {
+            self.former.push(self.entries.remove(at));
+        }
     }
 
     pub(super) fn insert(&mut self, entry: Entry) {
