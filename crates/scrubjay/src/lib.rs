@@ -6,6 +6,7 @@
 // words
 pub mod limits;
 pub mod clock;
+pub mod dates;
 pub mod digest;
 pub mod frontmatter;
 pub mod paths;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 const ORDER: &[&str] = &[
     "limits",
     "clock",
+    "dates",
     "digest",
     "frontmatter",
     "paths",
