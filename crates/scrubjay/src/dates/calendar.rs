@@ -43,9 +43,9 @@ pub(super) fn coming(date: Date, weekday: Weekday) -> Option<Date> {
 
 /// The latest such day before `date`.
 pub(super) fn recent(date: Date, weekday: Weekday) -> Option<Date> {
-    coming(date, weekday).and_then(|day| shift(day, -1, Unit::Week)).and_then(|day| {
-        if day == date { shift(day, -1, Unit::Week) } else { Some(day) }
-    })
+    coming(date, weekday)
+        .and_then(|day| shift(day, -1, Unit::Week))
+        .and_then(|day| if day == date { shift(day, -1, Unit::Week) } else { Some(day) })
 }
 
 /// The day of that name in the week `weeks` after this one.

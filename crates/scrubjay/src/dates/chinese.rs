@@ -115,16 +115,18 @@ impl<'t> Here<'t> {
 
     /// The sentence around this place.
     fn sentence(&self) -> &'t str {
-        let ends = ['。', '！', '？', '；', '\n', '!', '?', ';'];
-        let start = self.text[..self.at].rfind(ends).map_or(0, |at| at + self.text[at..].chars().next().map_or(0, char::len_utf8));
+        let ends = ['。', '！', '？', '；', '\n', '.', '!', '?', ';'];
+        let start = self.text[..self.at]
+            .rfind(ends)
+            .map_or(0, |at| at + self.text[at..].chars().next().map_or(0, char::len_utf8));
         let end = self.text[self.at..].find(ends).map_or(self.text.len(), |end| self.at + end);
         &self.text[start..end]
     }
 
     /// Which way the sentence looks, if it does not look both ways.
     fn tense(&self) -> Option<Tense> {
-        const DONE: &[&str] = &["了", "过", "曾", "已经", "刚"];
-        const TO_DO: &[&str] = &["要", "将", "会", "前", "截止", "到期", "计划", "打算", "准备", "必须", "应该", "请", "得", "需"];
+        const DONE: &[&str] = &["了", "曾", "已经", "刚才", "刚刚"];
+        const TO_DO: &[&str] = &["将", "需要", "必须", "计划", "打算", "准备", "截止", "到期", "应该", "请", "要在"];
         let sentence = self.sentence();
         let has = |marks: &[&str]| marks.iter().any(|mark| sentence.contains(mark));
         match (has(DONE), has(TO_DO)) {
@@ -183,12 +185,15 @@ impl<'t> Here<'t> {
     }
 
     fn weekday_alone(&self, weekday: Weekday, rest: &str) -> Option<Reading> {
-        let recurring = matches!(self.before(), Some('每' | '逢' | '到' | '至' | '、')) || rest.starts_with(['至', '、']);
+        let recurring =
+            matches!(self.before(), Some('每' | '逢' | '到' | '至' | '、')) || rest.starts_with(['至', '、']);
         let ranged = after(rest, &["到周", "到星期", "到礼拜"]).is_some();
         if recurring || ranged || self.before().is_some_and(|c| numeral(c).is_some() || c.is_ascii_digit()) {
             return None;
         }
-        Some(match self.tense() {
+        // 周四前, 周四要…: what follows looks ahead by itself.
+        let ahead = after(rest, &["前", "之前", "以前", "要"]).map(|_| Tense::Future);
+        Some(match ahead.or_else(|| self.tense()) {
             _ if weekday == self.said.weekday() => Reading::unclear(),
             Some(Tense::Future) => Reading::day(calendar::coming(self.said, weekday)?),
             Some(Tense::Past) => Reading::day(calendar::recent(self.said, weekday)?),
@@ -204,7 +209,10 @@ impl<'t> Here<'t> {
         }
         let (turned, rest) = turn(self.rest());
         if let Some(rest) = rest.strip_prefix("月底") {
-            let plain = turned.is_some() || !self.before().is_some_and(|c| c.is_ascii_digit() || numeral(c).is_some() || matches!(c, '个' | '每'));
+            let plain = turned.is_some()
+                || !self
+                    .before()
+                    .is_some_and(|c| c.is_ascii_digit() || numeral(c).is_some() || matches!(c, '个' | '每'));
             let last = calendar::whole(self.said, turned.unwrap_or(0), Unit::Month).filter(|_| plain)?.1;
             return Some((rest, Reading::day(last)));
         }
@@ -226,7 +234,8 @@ impl<'t> Here<'t> {
         if let Some(rest) = rest.strip_prefix("年底").or_else(|| rest.strip_prefix('底')) {
             return Some((rest, Reading::day(last)));
         }
-        let Some((month, after_month)) = number(rest).and_then(|(month, rest)| Some((month, rest.strip_prefix('月')?))) else {
+        let Some((month, after_month)) = number(rest).and_then(|(month, rest)| Some((month, rest.strip_prefix('月')?)))
+        else {
             return Some((rest, Reading::relative(first, last, Granularity::Year)));
         };
         let month = i8::try_from(month).ok()?;
@@ -275,7 +284,8 @@ impl<'t> Here<'t> {
         ]
         .into_iter()
         .find_map(|(unit, names)| Some((unit, after(rest, names)?)))?;
-        let (sign, rest) = match (after(rest, &["之前", "以前", "前"]), after(rest, &["之后", "以后", "后"])) {
+        let (sign, rest) = match (after(rest, &["之前", "以前", "前"]), after(rest, &["之后", "以后", "后"]))
+        {
             (Some(rest), _) => (-1, rest),
             (_, Some(rest)) => (1, rest),
             _ => return None,

@@ -5,14 +5,14 @@ use super::tense::{self, Tense};
 use super::words::{self, Word};
 use super::{Found, Granularity, Reading, month_day, numeric};
 use jiff::civil::{Date, Weekday};
+use std::ops::Range;
 
 /// The dates among `words`.
 pub(super) fn find(text: &str, words: &[Word<'_>], said: Date) -> Vec<Found> {
     let mut found = Vec::new();
     let mut at = 0;
     while at < words.len() {
-        let digits = numeric::read(text, words[at].span.start);
-        let read = digits.or_else(|| {
+        let read = in_digits(text, words, at, said).or_else(|| {
             let (length, reading) = read(words, at, said)?;
             Some((words[at].span.start..words[at + length - 1].span.end, reading))
         });
@@ -30,6 +30,14 @@ pub(super) fn find(text: &str, words: &[Word<'_>], said: Date) -> Vec<Found> {
     found
 }
 
+/// A date in digits is one wherever it stands, unless something is reckoned from it.
+fn in_digits(text: &str, words: &[Word<'_>], at: usize, said: Date) -> Option<(Range<usize>, Reading)> {
+    let (span, reading) = numeric::read(text, words[at].span.start)?;
+    let length = words[at..].iter().take_while(|word| word.span.start < span.end).count();
+    let here = Here { words, at, said };
+    matches!(here.surroundings(length, &reading), Around::Free).then_some((span, reading))
+}
+
 /// What the words that begin at `at` say, and how many they are.
 fn read(words: &[Word<'_>], at: usize, said: Date) -> Option<(usize, Reading)> {
     let here = Here { words, at, said };
@@ -41,7 +49,7 @@ fn read(words: &[Word<'_>], at: usize, said: Date) -> Option<(usize, Reading)> {
         .or_else(|| here.end_of())
         .or_else(|| here.turned())
         .or_else(|| here.weekday_alone())?;
-    match here.surroundings(length) {
+    match here.surroundings(length, &reading) {
         Around::Free => Some((length, reading)),
         Around::Compound if reading.is_relative() => Some((length, Reading::unclear())),
         Around::Compound | Around::Recurring => None,
@@ -76,10 +84,9 @@ pub(super) fn abbreviated(word: &Word<'_>) -> Option<Weekday> {
     })
 }
 
-fn number(word: &str) -> Option<i64> {
-    const WORDS: &[&str] = &[
-        "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
-    ];
+pub(super) fn number(word: &str) -> Option<i64> {
+    const WORDS: &[&str] =
+        &["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
     match word {
         "a" | "an" => Some(1),
         _ if (1..=3).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_digit()) => word.parse().ok(),
@@ -98,7 +105,7 @@ fn unit(word: &str) -> Option<Unit> {
 }
 
 /// "last", "this", "next": how far away.
-fn turn(word: &str) -> Option<i64> {
+pub(super) fn turn(word: &str) -> Option<i64> {
     Some(match word {
         "last" | "previous" => -1,
         "this" => 0,
@@ -173,7 +180,19 @@ impl Here<'_, '_> {
 
     /// "in three days" is a date if something lies ahead, and else how long it took.
     fn in_future(&self, reading: Reading) -> Read {
-        let takes = ["done", "finished", "completed", "finish", "complete", "built", "learn", "learned", "times", "once", "twice"];
+        let takes = [
+            "done",
+            "finished",
+            "completed",
+            "finish",
+            "complete",
+            "built",
+            "learn",
+            "learned",
+            "times",
+            "once",
+            "twice",
+        ];
         let goes_on = ["of", "or", "to", "after", "before", "from", "since", "and", "on", "'s", "'"];
         let ahead = self.tense(3) == Some(Tense::Future);
         let plain = !takes.contains(&self.word(-1)) && (!goes_on.contains(&self.word(3)) || self.word(4) == "time");
@@ -329,13 +348,22 @@ impl Here<'_, '_> {
         if self.is_dated(1) || self.is_in_range() {
             return None;
         }
+        if self.clause(1).any(is_habit) {
+            return None;
+        }
         let date = match self.tense(1) {
-            _ if weekday == self.said.weekday() || self.clause(1).any(is_period) => None,
+            _ if weekday == self.said.weekday() || self.clause(1).any(is_period) || self.follows_another() => None,
+            _ if self.word(-1) == "past" => calendar::recent(self.said, weekday),
             Some(Tense::Future) => calendar::coming(self.said, weekday),
             Some(Tense::Past) => calendar::recent(self.said, weekday),
             None => None,
         };
         Some((1, date.map_or(Reading::unclear(), Reading::day)))
+    }
+
+    /// "next Monday or Tuesday": the second day is reckoned from the first.
+    fn follows_another(&self) -> bool {
+        self.clause(1).any(is_weekday) && self.clause(1).any(|word| turn(word).is_some() || word == "following")
     }
 
     /// The other words of this sentence.
@@ -351,58 +379,183 @@ impl Here<'_, '_> {
             next += 1;
         }
         let Some(word) = self.words.get(next) else { return false };
-        let clock = self.words.get(next + 1).is_some_and(|after| matches!(after.lower.as_str(), ":" | "am" | "pm" | "a" | "p"));
-        month_day::month(word).is_some() || (month_day::day_of_month(word).is_some() && !clock) || word.lower == "the"
+        let number = word.raw.starts_with(|c: char| c.is_ascii_digit()) && !is_clock(&self.words[next..]);
+        month_day::month(word).is_some() || number || word.lower == "the"
+    }
+
+    /// Whether the date follows in digits: "tomorrow, 13/04/21".
+    fn is_in_digits(&self, length: usize) -> bool {
+        let comma = usize::from(self.words.get(self.at + length).is_some_and(|word| matches!(word.raw, "," | "(")));
+        let at = isize::try_from(length + comma).unwrap_or(isize::MAX);
+        self.word(at).starts_with(|c: char| c.is_ascii_digit())
+            && matches!(self.word(at.saturating_add(1)), "/" | "-" | ".")
     }
 
     /// "Monday to Friday" is when a shop is open.
     fn is_in_range(&self) -> bool {
         let to = |word: &str| matches!(word, "to" | "through" | "thru" | "till" | "until" | "-" | "–");
-        let day = |at: Option<usize>| at.and_then(|at| self.words.get(at)).is_some_and(|word| weekday(word).or_else(|| abbreviated(word)).is_some());
+        let day = |at: Option<usize>| {
+            at.and_then(|at| self.words.get(at))
+                .is_some_and(|word| weekday(word).or_else(|| abbreviated(word)).is_some())
+        };
         (to(self.word(1)) && day(Some(self.at + 2))) || (to(self.word(-1)) && day(self.at.checked_sub(2)))
     }
 
     /// Whether the words beside these change what they mean.
-    fn surroundings(&self, length: usize) -> Around {
+    fn surroundings(&self, length: usize, reading: &Reading) -> Around {
         let after = isize::try_from(length).unwrap_or(isize::MAX);
         let (before, further) = (self.word(-1), self.word(-2));
         let next = self.word(after);
-        if RECURRING.contains(&before) || matches!(next, "of" | "mornings" | "afternoons" | "evenings" | "nights") {
+        let in_another = next == "in" && self.word(after + 1) != "the";
+        let many =
+            (RECURRING.contains(&before) || in_another) && (self.weekday(0).is_some() || self.weekday(1).is_some());
+        if many
+            || matches!(before, "every" | "each")
+            || matches!(next, "of" | "mornings" | "afternoons" | "evenings" | "nights")
+        {
             return Around::Recurring;
         }
-        let reckoned = matches!(before, "after" | "before" | "from" | "following" | "to") && is_period(further);
-        let joined = is_period(before) || (matches!(before, "and" | ",") && is_period(further));
-        let beginning = matches!(before, "starting" | "commencing" | "beginning" | "on") && (is_period(further) || is_period(self.word(-3)));
+        let reckoned = matches!(before, "after" | "before" | "from" | "following" | "to" | "in") && is_period(further);
+        let more = matches!((before, further), ("and", "hundred" | "thousand")) || TENS.contains(&before);
+        let either = matches!(before, "or" | "to") && number(further).is_some() && number(self.word(0)).is_some();
+        let joined =
+            is_period(before) || (matches!(before, "and" | ",") && is_period(further)) || turn(before).is_some();
+        let joined = joined || more || either || (is_period(next) && self.weekday(0).is_none()) || next == "end";
+        let starts = |word: &str| matches!(word, "starting" | "commencing" | "beginning");
+        let beginning = (starts(before) && is_period(further))
+            || (before == "on" && (is_period(further) || starts(further) && is_period(self.word(-3))));
         let onward = matches!((next, self.word(after + 1)), ("after", "next") | ("before", "last"));
-        let is_span = matches!(self.word(after - 1), "week" | "month" | "year");
-        let narrowed = is_span && (self.clause(length).any(is_weekday) || matches!(next, "at" | "from" | "between" | "on") || self.month_before());
-        match VAGUE.contains(&before) || reckoned || joined || beginning || onward || narrowed {
+        let narrowed = reading.granularity != Granularity::Day && reading.is_relative() && self.is_narrowed(length);
+        let week_of = (further, before) == ("/", "c");
+        let dated =
+            week_of || self.is_in_digits(length) || is_weekday(before) || (before == "," && is_weekday(further));
+        match VAGUE.contains(&before) || reckoned || joined || beginning || onward || narrowed || dated {
             true => Around::Compound,
             false => Around::Free,
         }
     }
 
-    fn month_before(&self) -> bool {
-        self.at.checked_sub(1).and_then(|at| self.words.get(at)).is_some_and(|word| month_day::month(word).is_some())
+    /// Whether a week, month or year is only the larger part of what is said: "Friday afternoon next week", "Q3 this year".
+    fn is_narrowed(&self, length: usize) -> bool {
+        let next = self.word(isize::try_from(length).unwrap_or(isize::MAX));
+        let before = if self.word(-1) == "," { self.word(-2) } else { self.word(-1) };
+        let has_month = |at: Option<usize>| at.and_then(|at| self.words.get(at)).and_then(month_day::month).is_some();
+        let month = has_month(self.at.checked_sub(1)) || has_month(Some(self.at + length));
+        let part = before.contains(|c: char| c.is_ascii_digit())
+            || PARTS_OF_A_YEAR.iter().any(|part| [before, next].contains(part));
+        let goes_on =
+            matches!(next, "at" | "from" | "between" | "on" | "the") || next.starts_with(|c: char| c.is_ascii_digit());
+        month || part || goes_on || self.clause(length).any(is_weekday)
     }
 }
 
+const PARTS_OF_A_YEAR: &[&str] = &[
+    "spring",
+    "summer",
+    "autumn",
+    "fall",
+    "winter",
+    "christmas",
+    "easter",
+    "thanksgiving",
+    "halloween",
+    "eve",
+    "ramadan",
+];
+
 /// Words before a day that make it one of many.
 const RECURRING: &[&str] = &[
-    "every", "each", "any", "most", "other", "all", "daily", "weekly", "first", "second", "third", "fourth", "fifth", "cyber",
-    "easter", "good", "black", "ash", "palm",
+    "every",
+    "each",
+    "any",
+    "most",
+    "other",
+    "all",
+    "daily",
+    "weekly",
+    "first",
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+    "cyber",
+    "easter",
+    "good",
+    "black",
+    "ash",
+    "palm",
+    "the",
+    "a",
+    "an",
+    "that",
+    "same",
+    "following",
+    "one",
+    "some",
+    "both",
 ];
+
+/// Whether a time of day begins here: "8:30", "8 pm", "8am".
+pub(super) fn is_clock(words: &[Word<'_>]) -> bool {
+    let lower = |at: usize| words.get(at).map_or("", |word| word.lower.as_str());
+    let glued = lower(0).trim_start_matches(|c: char| c.is_ascii_digit());
+    matches!(glued, "am" | "pm" | "a" | "p") || matches!(lower(1), ":" | "am" | "pm" | "a" | "p")
+}
+
+const TENS: &[&str] = &["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety", "hundred"];
 
 /// Words before a date that make it a part of it, or about it.
 const VAGUE: &[&str] = &[
-    "early", "late", "mid", "later", "earlier", "of", "than", "over", "about", "around", "almost", "nearly", "least", "roughly",
-    "approximately", "under", "some", "within",
+    "early",
+    "late",
+    "mid",
+    "later",
+    "earlier",
+    "of",
+    "than",
+    "over",
+    "about",
+    "around",
+    "almost",
+    "nearly",
+    "least",
+    "roughly",
+    "approximately",
+    "under",
+    "some",
+    "within",
 ];
 
 fn is_period(word: &str) -> bool {
-    unit(word).is_some() || matches!(word, "hour" | "hours" | "minutes" | "weekdays" | "quarter" | "half" | "weekend")
+    const OTHER: &[&str] = &[
+        "second",
+        "seconds",
+        "minute",
+        "minutes",
+        "hour",
+        "hours",
+        "weekday",
+        "weekdays",
+        "weekend",
+        "quarter",
+        "quarters",
+        "half",
+        "fortnight",
+        "decade",
+        "decades",
+        "century",
+        "season",
+    ];
+    unit(word).is_some() || OTHER.contains(&word)
+}
+
+/// Words of a sentence that tells what is always so.
+fn is_habit(word: &str) -> bool {
+    let habits = ["every", "each", "always", "usually", "weekly", "daily", "monthly", "biweekly", "weekends"];
+    habits.contains(&word) || word.strip_suffix('s').is_some_and(is_weekday)
 }
 
 fn is_weekday(word: &str) -> bool {
-    ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "tue", "thur", "thu", "fri"].contains(&word)
+    ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "tue", "thur", "thu", "fri"]
+        .contains(&word)
 }

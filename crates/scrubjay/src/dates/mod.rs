@@ -21,6 +21,7 @@ mod tests;
 mod words;
 
 use jiff::civil::Date;
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// How exact a date is.
@@ -123,6 +124,7 @@ pub fn find(text: &str, said: Date) -> Vec<Found> {
     all.extend(chinese::find(text, said));
     all.sort_by_key(|found| (found.span.start, std::cmp::Reverse(found.span.end)));
     let code = words::code(text);
+    let done = Done::of(text);
     let mut end = 0;
     all.retain(|found| {
         let apart = found.span.start >= end;
@@ -130,14 +132,15 @@ pub fn find(text: &str, said: Date) -> Vec<Found> {
         if apart {
             end = found.span.end;
         }
-        apart && !in_code && !is_explained(text, &found.span)
+        apart && !in_code && (found.kind == Kind::Absolute || !done.contains(found.span.start))
     });
     all
 }
 
 /// `text` with every relative date made absolute, its own words kept beside it: "by 2026-11-19 (Thursday)".
 ///
-/// Words that people would read differently keep their place and get the day they were said. Doing it twice changes nothing.
+/// Words that people would read differently keep their place and get the day they were said. A sentence that was done once is not
+/// touched again: what it still leaves open was left open on purpose.
 ///
 /// ```
 /// let said = jiff::civil::date(2026, 11, 16);
@@ -178,21 +181,51 @@ fn explained(words: &str, found: &Found, said: Date) -> String {
     }
 }
 
-/// Whether the words already stand beside the date they mean, or beside the day they were said.
-fn is_explained(text: &str, span: &Range<usize>) -> bool {
-    let (before, after) = (&text[..span.start], &text[span.end..]);
-    if after.starts_with(SAID) || after.starts_with(SAID_HAN) {
-        return true;
-    }
-    let closed = after.starts_with([')', '）']);
-    let opened = before.strip_suffix(" (").or_else(|| before.strip_suffix('（')).unwrap_or_default();
-    closed && ends_in_a_date(opened)
+/// The sentences in which a date already stands beside its words, or the day they were said.
+struct Done {
+    /// Where sentences end.
+    ends: Vec<usize>,
+    sentences: BTreeSet<usize>,
 }
 
-/// Whether a text ends as `2026`, `2026-11` or `2026-11-19`.
-fn ends_in_a_date(text: &str) -> bool {
-    let digits = |c: char| c.is_ascii_digit() || c == '-';
-    let start = text.trim_end_matches(digits).len();
-    let lengths: Vec<usize> = text[start..].split('-').map(str::len).collect();
-    matches!(lengths.as_slice(), [4] | [4, 2] | [4, 2, 2])
+impl Done {
+    fn of(text: &str) -> Self {
+        let marks = text.match_indices(['.', '!', '?', ';', '。', '！', '？', '；']).map(|(at, _)| at);
+        let mut ends: Vec<usize> = marks.chain(words::empty_lines(text)).collect();
+        ends.sort_unstable();
+        let mut done = Self { ends, sentences: BTreeSet::new() };
+        for (at, _) in text.match_indices(['(', '（']).filter(|(at, _)| is_explanation(text, *at)) {
+            done.sentences.insert(done.sentence(at));
+        }
+        done
+    }
+
+    fn sentence(&self, at: usize) -> usize {
+        self.ends.partition_point(|end| *end < at)
+    }
+
+    fn contains(&self, at: usize) -> bool {
+        self.sentences.contains(&self.sentence(at))
+    }
+}
+
+/// Whether the bracket at `at` opens the words of the date before it, or the day on which the words before it were said.
+fn is_explanation(text: &str, at: usize) -> bool {
+    let (before, inside) = (text[..at].trim_end_matches(' '), &text[at..]);
+    let said = inside.starts_with(SAID.trim_start()) || inside.starts_with(SAID_HAN);
+    let inside = inside.split([')', '）']).next().unwrap_or_default();
+    match date_at_the_end(before) {
+        _ if said => true,
+        [4] => inside.contains("year") || inside.contains('年'),
+        [4, 2] | [4, 2, 2] => true,
+        _ => false,
+    }
+}
+
+/// How long the parts of the date are that a text ends in: `2026-11-19` is four, two and two.
+fn date_at_the_end(text: &str) -> &'static [usize] {
+    const SHAPES: &[&[usize]] = &[&[4], &[4, 2], &[4, 2, 2]];
+    let start = text.trim_end_matches(|c: char| c.is_ascii_digit() || c == '-').len();
+    let parts: Vec<usize> = text[start..].split('-').map(str::len).collect();
+    SHAPES.iter().find(|shape| **shape == parts).copied().unwrap_or_default()
 }

@@ -26,9 +26,17 @@ const NEAR: i64 = 31;
 /// The month a word names. Words that also mean something else need their capital letter.
 pub(super) fn month(word: &Word<'_>) -> Option<i8> {
     let name = word.lower.as_str();
-    let at = MONTHS.iter().position(|(long, short)| name == *long || name == *short || (name == "sept" && *short == "sep"))?;
+    let at = MONTHS
+        .iter()
+        .position(|(long, short)| name == *long || name == *short || (name == "sept" && *short == "sep"))?;
     let ordinary = matches!(name, "may" | "march" | "mar" | "jan" | "dec" | "sep");
     (!ordinary || word.is_capitalised()).then_some(i8::try_from(at).ok()? + 1)
+}
+
+/// A year in digits, or reckoned from this one.
+enum Year {
+    Written(i16),
+    Turned(i16),
 }
 
 /// Reads words one after the other.
@@ -64,7 +72,7 @@ impl<'w, 'a> Cursor<'w, 'a> {
     }
 
     /// A year of four digits, with what may stand before it.
-    fn year(&mut self) -> Option<i16> {
+    fn year(&mut self) -> Option<Year> {
         let start = self.at;
         for lead in [",", "of", "in"] {
             self.skip(lead);
@@ -73,7 +81,24 @@ impl<'w, 'a> Cursor<'w, 'a> {
         if year.is_none() {
             self.at = start;
         }
-        year
+        year.map(Year::Written)
+    }
+
+    /// "next year" after a day.
+    fn turned_year(&mut self, said: Date) -> Option<Year> {
+        let start = self.at;
+        for lead in [",", "of", "in"] {
+            self.skip(lead);
+        }
+        let count = self.take(|word| english::turn(&word.lower));
+        let year = self.take(|word| (word.lower == "year").then_some(()));
+        match (count, year) {
+            (Some(count), Some(())) => Some(Year::Turned(said.year() + i16::try_from(count).ok()?)),
+            _ => {
+                self.at = start;
+                None
+            }
+        }
     }
 }
 
@@ -105,11 +130,12 @@ pub(super) fn read(words: &[Word<'_>], at: usize, said: Date) -> Option<(usize, 
             (cursor.month()?, Some(day))
         }
     };
-    let year = cursor.year();
+    let year = cursor.year().or_else(|| cursor.turned_year(said));
     let reading = match (day, year) {
-        (Some(day), Some(year)) => in_full(year, month, day, weekday)?,
+        (Some(day), Some(Year::Written(year))) => in_full(year, month, day, weekday)?,
+        (Some(day), Some(Year::Turned(year))) => Reading::day(Date::new(year, month, day).ok()?),
         (Some(day), None) => without_year(words, at..cursor.at, said, (month, day, weekday))?,
-        (None, Some(year)) if weekday.is_none() && is_whole_month(words, at, year) => {
+        (None, Some(Year::Written(year))) if weekday.is_none() && is_whole_month(words, at, year) => {
             let first = Date::new(year, month, 1).ok()?;
             Reading::absolute(first, first.last_of_month(), Granularity::Month)
         }
@@ -127,7 +153,8 @@ fn in_full(year: i16, month: i8, day: i8, weekday: Option<Weekday>) -> Option<Re
 /// Whether a month and a year are not the end of "the fourth of July 1995", and the year is one and no amount.
 fn is_whole_month(words: &[Word<'_>], at: usize, year: i16) -> bool {
     let before = at.checked_sub(1).map_or("", |before| words[before].lower.as_str());
-    let named = matches!(before, "of" | ".") || before.ends_with("th") || before.starts_with(|c: char| c.is_ascii_digit());
+    let named =
+        matches!(before, "of" | ".") || before.ends_with("th") || before.starts_with(|c: char| c.is_ascii_digit());
     !named && matches!(year / 100, 19 | 20)
 }
 
@@ -137,8 +164,22 @@ type Named = (i8, i8, Option<Weekday>);
 fn without_year(words: &[Word<'_>], at: std::ops::Range<usize>, said: Date, named: Named) -> Option<Reading> {
     let (month, day, weekday) = named;
     let in_words = ["seventeen", "eighteen", "nineteen", "twenty", "two"];
-    if words.get(at.end).is_some_and(|word| in_words.contains(&word.lower.as_str())) {
+    let lead = words[at.end..].iter().take_while(|word| matches!(word.lower.as_str(), "," | "of" | "in")).count();
+    let rest = &words[at.end + lead..];
+    let next = rest.first().map_or("", |word| word.lower.as_str());
+    let counted = next.starts_with(|c: char| c.is_ascii_digit()) && !english::is_clock(rest);
+    let dated = at
+        .start
+        .checked_sub(1)
+        .is_some_and(|before| words[before].raw.len() == 4 && words[before].raw.parse::<i16>().is_ok());
+    if in_words.contains(&next) || counted || dated {
         return None;
+    }
+    let (before, after) = tense::clause(words, at.start, at.end);
+    let names_a_year =
+        |word: &Word<'_>| word.lower == "year" || (word.raw.len() == 4 && word.raw.parse::<i16>().is_ok());
+    if before.iter().chain(after).any(names_a_year) {
+        return Some(Reading::unclear());
     }
     if let Some(weekday) = weekday {
         let (before, after) = calendar::around(said, month, day)?;

@@ -25,7 +25,8 @@ fn time(after: &str) -> usize {
     let Some(clock) = after.strip_prefix('T').filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit())) else {
         return 0;
     };
-    let end = clock.find(|c: char| !(c.is_ascii_digit() || matches!(c, ':' | '.' | 'Z' | '+' | '-'))).unwrap_or(clock.len());
+    let end =
+        clock.find(|c: char| !(c.is_ascii_digit() || matches!(c, ':' | '.' | 'Z' | '+' | '-'))).unwrap_or(clock.len());
     1 + clock[..end].trim_end_matches(['.', ':', '-', '+']).len()
 }
 

@@ -58,6 +58,11 @@ pub(super) fn split(text: &str) -> Vec<Word<'_>> {
     words
 }
 
+/// Where paragraphs end.
+pub(super) fn empty_lines(text: &str) -> impl Iterator<Item = usize> {
+    split(text).into_iter().filter(|word| word.raw == "¶").map(|word| word.span.start)
+}
+
 /// Stretches of code: between fences, between backticks.
 pub(super) fn code(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
