@@ -9,6 +9,7 @@ pub mod clock;
 pub mod dates;
 pub mod digest;
 pub mod frontmatter;
+pub mod secrets;
 pub mod paths;
 pub mod settings;
 pub mod message;

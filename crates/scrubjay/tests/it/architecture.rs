@@ -11,6 +11,7 @@ const ORDER: &[&str] = &[
     "dates",
     "digest",
     "frontmatter",
+    "secrets",
     "paths",
     "settings",
     "message",
