@@ -11,7 +11,8 @@ const RUN: std::ops::RangeInclusive<usize> = 24..=8192;
 /// Each run of a text that decodes to text, once.
 pub(super) fn runs(text: &str) -> Vec<(Range<usize>, String)> {
     let mut found = Vec::new();
-    let is_run = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_' | b'=' | b'%' | b'.');
+    let is_run =
+        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_' | b'=' | b'%' | b'.');
     let bytes = text.as_bytes();
     let mut start = 0;
     while start < bytes.len() {
