@@ -77,6 +77,7 @@ impl Seat {
         let private = workplace.settings.flag(&key::WEB_PRIVATE_ADDRESSES);
         let mut tools = tools::standard(&skills, &workplace.limits);
         tools.push(Arc::new(WebFetch::new(if private { Reach::Everywhere } else { Reach::Public })));
+        tools.extend(scrubjay::context::tools(&workplace.settings));
         Ok(Self { workplace, service, permit, tools: tools.into(), hooks: Arc::new(hooks) })
     }
 

@@ -184,7 +184,7 @@ impl Chat {
         // The person typed it, so nobody has to be asked.
         let approved = bash.effect(&input, &desk.dir);
         let (dir, limits) = (&desk.dir, &desk.limits);
-        let bench = Bench { dir, seen: &seen, limits, call: &call, approved: &approved, cancel: &cancel };
+        let bench = Bench { dir, seen: &seen, limits, call: &call, approved: &approved, cancel: &cancel, view: None };
         let running = bash.call(&input, &bench);
         tokio::pin!(running);
         let outcome = loop {

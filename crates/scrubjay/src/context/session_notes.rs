@@ -32,7 +32,7 @@ pub fn place(folder: &Path) -> PathBuf {
 /// come to rest.
 pub fn due(view: &View, desk: &Desk) -> bool {
     let (settings, limits) = (&desk.settings, &desk.limits);
-    if !settings.flag(&key::SESSION_NOTES) || !settings.flag(&key::COMPACTION) {
+    if !settings.flag(&key::SESSION_NOTES) || !super::compacts_by_itself(desk) {
         return false;
     }
     let since = since(view);
@@ -153,14 +153,15 @@ pub fn compaction(view: &View, session: &SessionId, folder: &Path, desk: &Desk) 
     let start = rounds::kept_from(&view.history, Some(&noted.upto), &desk.limits)?;
     let replaced = &view.history[..start];
     let [first, .., last] = replaced else { return None };
-    let summary = summary(session, replaced, &text, desk)?;
+    let whole = view.unfolded(replaced);
+    let summary = summary(session, &whole, &text, desk)?;
     Some(Compaction {
         trigger: Trigger::Auto,
         author: Author::Notes,
         first: first.id.clone(),
         last: last.id.clone(),
         summary,
-        restored: restore::restored(replaced, session, desk),
+        restored: restore::restored(&whole, session, desk),
         before: view.count.total(),
         without_thinking: desk.model.can(Ability::BoundThinking),
     })

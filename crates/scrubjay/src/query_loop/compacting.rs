@@ -57,7 +57,11 @@ impl Session {
     /// and it rests.
     pub(super) async fn compact_if_due(&mut self, cancel: &CancellationToken) -> Result<(), Error> {
         let budget = context::budget(&self.transcript, &self.desk);
-        if budget.used <= budget.compaction || !self.desk.settings.flag(&key::COMPACTION) {
+        if budget.used <= budget.compaction || !context::compacts_by_itself(&self.desk) {
+            return Ok(());
+        }
+        // One break before a request at most: what still fits can wait for the next one.
+        if self.is_broken() && budget.used <= budget.refusal {
             return Ok(());
         }
         if self.compact_from_notes(cancel).await? || self.resting() {
@@ -73,9 +77,12 @@ impl Session {
         Ok(true)
     }
 
-    /// The service says the prompt is too long: compact at once, whatever our own count says.
+    /// The service says the prompt is too long: compact or fold at once, whatever our own count says.
     pub(super) async fn shrink(&mut self, cancel: &CancellationToken) -> Result<bool, Error> {
-        if !self.desk.settings.flag(&key::COMPACTION) || self.resting() {
+        if self.desk.settings.flag(&key::COLLAPSE) {
+            return self.fold_down(self.transcript.view().count.total());
+        }
+        if !context::compacts_by_itself(&self.desk) || self.resting() {
             return Ok(false);
         }
         self.try_to_compact(cancel).await

@@ -2,6 +2,7 @@
 //! Read this file top to bottom and you have read the engine.
 
 mod compacting;
+mod hiding;
 mod moments;
 mod noting;
 mod receipts;
@@ -13,6 +14,7 @@ use receipts::Receipts;
 
 use crate::agents::fork::{self, Origins};
 use crate::context::compaction::boundary::NotCompacted;
+use crate::context::spans::NotHidden;
 use crate::context::{self, Full, Unready, tool_results};
 use crate::desk::Desk;
 use crate::errand::{Errand, Outcome};
@@ -23,6 +25,7 @@ use crate::message::{Block, Kind, Origin, Role, StopReason, ToolUse, Usage};
 use crate::model::{ModelError, Reply};
 use crate::prompt::Prompt;
 use crate::prompts;
+use crate::settings::key;
 use crate::transcript::{Call, Cause, Entry, Opening, Transcript, TranscriptError};
 use crate::turn::{self, Halt, Hand, Round, Stage};
 use jiff::Timestamp;
@@ -39,6 +42,8 @@ pub struct Session {
     receipts: Receipts,
     /// Whether the person was told that the window is nearly full.
     warned: bool,
+    /// How much of the record the last request carried.
+    sent: usize,
 }
 
 /// Stops the question that is being answered. Cheap to clone, and safe to use at any time.
@@ -76,6 +81,9 @@ pub enum Error {
     /// There was no compaction.
     #[error(transparent)]
     NotCompacted(NotCompacted),
+    /// Nothing was hidden or shown.
+    #[error(transparent)]
+    NotHidden(#[from] NotHidden),
     /// A hook said no.
     #[error("a hook stopped this: {0}")]
     Blocked(String),
@@ -99,7 +107,8 @@ impl Session {
     pub fn new(transcript: Transcript, desk: Desk, opening: Opening) -> Result<Self, Error> {
         let receipts = Receipts::open(&transcript, &desk);
         let (interrupt, noting) = (Interrupt::default(), Noting::default());
-        let mut session = Self { transcript, desk, interrupt, noting, receipts, warned: false };
+        let sent = hiding::sent(transcript.records());
+        let mut session = Self { transcript, desk, interrupt, noting, receipts, warned: false, sent };
         session.open(opening)?;
         session.close_open_calls()?;
         Ok(session)
@@ -136,14 +145,19 @@ impl Session {
     /// Everything before a request: fit the window, make it safe on disk, render.
     async fn ready(&mut self, cancel: &CancellationToken) -> Result<Prompt, Error> {
         self.hear_of_notes()?;
+        self.fold_if_due()?;
         self.compact_if_due(cancel).await?;
         self.warn_if_nearly_full();
         let before = (self.transcript.view().cleared.len(), self.transcript.view().count.total());
-        context::prepare(&mut self.transcript, &self.desk)?;
+        match self.is_broken() {
+            true => context::must_fit(&self.transcript, &self.desk)?,
+            false => context::prepare(&mut self.transcript, &self.desk)?,
+        }
         if self.transcript.view().cleared.len() > before.0 {
             self.receipt_of_clearing(before.1.saturating_sub(self.transcript.view().count.total()));
         }
         self.transcript.settle()?;
+        self.sent = self.transcript.records().len();
         Ok(Prompt::of(self.transcript.view()))
     }
 
@@ -152,11 +166,15 @@ impl Session {
         let budget = context::budget(&self.transcript, &self.desk);
         let near = budget.used > budget.warning;
         if near && !self.warned {
-            let [_, compaction, _] = budget.left();
-            self.desk.events.notice(format!(
-                "the window is nearly full: {} of {} tokens, {compaction} left before it is compacted; /compact does it now",
-                budget.used, budget.window
-            ));
+            let [_, left, _] = budget.left();
+            let next = match self.desk.settings.flag(&key::COLLAPSE) {
+                true => "old rounds are folded; /fold N does it now, /compact makes the most room",
+                false => "it is compacted; /compact does it now",
+            };
+            let (used, window) = (budget.used, budget.window);
+            self.desk
+                .events
+                .notice(format!("the window is nearly full: {used} of {window} tokens, {left} left before {next}"));
         }
         self.warned = near;
     }
@@ -196,7 +214,8 @@ impl Session {
             })
             .collect();
         let seen = self.transcript.view().files.clone();
-        let hand = Hand { gate: &self.desk.gate, seen: &seen, cancel, stage: Stage::Front(self.scene()) };
+        let (gate, stage, view) = (&self.desk.gate, Stage::Front(self.scene()), Some(self.transcript.view()));
+        let hand = Hand { gate, seen: &seen, cancel, stage, view };
         let round = turn::run_tools(&self.desk, &calls, &hand).await;
         let (interrupted, stop) = (round.interrupted, round.stop.clone());
         self.admit(round, &calls)?;
@@ -219,6 +238,7 @@ impl Session {
             self.transcript.append(Entry::Spilled(spilled), now)?;
         }
         self.say(Role::User, Origin::Tool, admitted.results)?;
+        self.heed(round.hiding)?;
         self.add_context(HookEvent::PostToolUse, round.context)
     }
 

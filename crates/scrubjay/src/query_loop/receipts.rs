@@ -8,7 +8,7 @@ use crate::ledger::{Called, Certainty, Layer, Removed, Row, Sent, Share};
 use crate::message::Usage;
 use crate::prompt::Prompt;
 use crate::prompt_cache::fingerprint::{Break, Fingerprint, Interval, promise, surprise};
-use crate::transcript::{Author, Call, Cause, Compaction, Spilled, Transcript};
+use crate::transcript::{Author, Call, Cause, Compaction, Spilled, Transcript, Way};
 use jiff::Timestamp;
 use std::time::Duration;
 
@@ -120,6 +120,18 @@ impl Session {
     pub(super) fn receipt_of_undoing(&mut self, compaction: &Compaction, tokens: u64) {
         let share = Share { at: self.desk.clock.now(), layer: layer_of(compaction.author), tokens };
         self.receipts.book(Row::Restored(share), &self.desk);
+    }
+
+    /// Spans were hidden or shown.
+    pub(super) fn receipt_of_hiding(&mut self, way: Way, before: u64, after: u64) {
+        let layer = if way == Way::Fold { Layer::Collapse } else { Layer::Snip };
+        match before.checked_sub(after) {
+            Some(tokens) => self.removed(layer, tokens, Sent::Before),
+            None => {
+                let share = Share { at: self.desk.clock.now(), layer, tokens: after - before };
+                self.receipts.book(Row::Restored(share), &self.desk);
+            }
+        }
     }
 
     fn removed(&mut self, layer: Layer, tokens: u64, sent: Sent) {

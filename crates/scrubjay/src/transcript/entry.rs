@@ -1,6 +1,6 @@
 //! What can happen in a session.
 
-use super::Opening;
+use super::{Hiding, Opening};
 use crate::digest::Digest;
 use crate::message::{Message, MessageId, StopReason, ToolCallId, Usage};
 use jiff::Timestamp;
@@ -74,6 +74,8 @@ pub enum Entry {
     Noted(Noted),
     /// Layer 4: a stretch of the conversation is replaced by a summary.
     Compacted(Arc<Compaction>),
+    /// Stretches of the conversation are hidden behind one line each, or shown again.
+    Hid(Arc<Hiding>),
     /// An earlier entry no longer counts. Nothing was lost, so taking it back is one more line.
     Reverted {
         /// Which one.
@@ -226,7 +228,7 @@ impl Entry {
             Entry::Opened { because, .. } => *because,
             Entry::Mended { .. } => Some(Cause::History),
             Entry::Cleared { because, .. } => Some(*because),
-            Entry::Compacted(_) | Entry::Reverted { .. } => Some(Cause::Us),
+            Entry::Compacted(_) | Entry::Hid(_) | Entry::Reverted { .. } => Some(Cause::Us),
             _ => None,
         }
     }
@@ -315,6 +317,7 @@ impl Record {
             }
             Entry::Noted(data) => self.outgoing("noted", data),
             Entry::Compacted(data) => self.outgoing("compacted", data),
+            Entry::Hid(data) => self.outgoing("hid", data),
             Entry::Reverted { entry } => self.outgoing("reverted", &RevertedData { entry: *entry }),
             Entry::Failed { layer, because } => {
                 self.outgoing("failed", &FailedData { layer: layer.clone(), because: because.clone() })
@@ -351,6 +354,7 @@ impl Record {
             }
             "noted" => Entry::Noted(serde_json::from_str(data)?),
             "compacted" => Entry::Compacted(Arc::new(serde_json::from_str(data)?)),
+            "hid" => Entry::Hid(Arc::new(serde_json::from_str(data)?)),
             "reverted" => Entry::Reverted { entry: serde_json::from_str::<RevertedData>(data)?.entry },
             "failed" => {
                 let FailedData { layer, because } = serde_json::from_str(data)?;

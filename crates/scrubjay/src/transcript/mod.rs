@@ -2,11 +2,13 @@
 
 mod entry;
 mod file;
+mod hiding;
 mod opening;
 mod view;
 
 pub use entry::{Author, Began, Call, Cause, Compaction, Entry, EntryId, Noted, Record, Spilled, Trigger};
 pub use file::{Damage, FORMAT, Log, Reading, read, read_as, take_pen};
+pub use hiding::{Hidden, Hiding, Span, Way};
 pub use opening::{Opening, Options, Thinking, ToolSpec, Ttl};
 pub use view::{CLEARED, Spent, View};
 

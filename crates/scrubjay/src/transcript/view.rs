@@ -1,6 +1,6 @@
 //! The fold: what the entries add up to. A pure function of them, kept up to date one entry at a time.
 
-use super::{Compaction, Entry, EntryId, Noted, Opening, Record, Spilled};
+use super::{Compaction, Entry, EntryId, Hidden, Noted, Opening, Record, Spilled};
 use crate::digest::FilesSeen;
 use crate::limits::Limits;
 use crate::message::{Block, Kind, Message, MessageId, Origin, ToolCallId, ToolResult, Usage};
@@ -28,6 +28,10 @@ pub struct View {
     pub noted: Option<Noted>,
     /// Compactions in force, oldest first.
     pub compactions: Vec<(EntryId, Arc<Compaction>)>,
+    /// Stretches that are hidden, by number.
+    pub hidden: Vec<Hidden>,
+    /// The largest number a span was given.
+    pub(super) spans: u64,
     /// Failures in a row, by layer.
     pub strikes: BTreeMap<String, u64>,
     /// How much of the window is used.
@@ -104,6 +108,7 @@ impl View {
             Entry::Cleared { results, .. } => self.clear(results, limits),
             Entry::Noted(noted) => self.noted = Some(noted.clone()),
             Entry::Compacted(compaction) => self.compact(record.id, compaction, limits),
+            Entry::Hid(hiding) => self.rearrange(hiding, limits),
             Entry::Failed { layer, .. } => *self.strikes.entry(layer.clone()).or_default() += 1,
             Entry::Replied(call) => self.reply(call),
             Entry::Reverted { .. } => self.count.forget_report(),
@@ -138,7 +143,7 @@ impl View {
         self.recount(limits);
     }
 
-    fn recount(&mut self, limits: &Limits) {
+    pub(super) fn recount(&mut self, limits: &Limits) {
         let mut count = self.count.emptied();
         if let Some(opening) = &self.opening {
             count.add(Share::System, Form::Text, tokens::of_text(&opening.system, limits));
@@ -176,16 +181,17 @@ impl View {
         self.history.truncate(first);
         self.history.push(compaction.summary.clone());
         if compaction.without_thinking {
-            kept = kept.iter().filter_map(without_thinking).collect();
+            kept = strip_thinking(&kept);
         }
         self.history.append(&mut kept);
         self.history.extend(compaction.restored.iter().cloned());
         self.compactions.push((id, compaction.clone()));
+        self.forget_lost_spans();
         self.strikes.remove(Compaction::LAYER);
         self.recount(limits);
     }
 
-    fn stretch(&self, first: &MessageId, last: &MessageId) -> Option<(usize, usize)> {
+    pub(super) fn stretch(&self, first: &MessageId, last: &MessageId) -> Option<(usize, usize)> {
         let place = |id: &MessageId| self.history.iter().position(|message| message.id == *id);
         let (first, last) = (place(first)?, place(last)?);
         (first <= last).then_some((first, last))
@@ -205,6 +211,11 @@ fn with_cleared(message: &Message, results: &[ToolCallId]) -> Message {
         _ => block.clone(),
     });
     Message { blocks: blocks.collect(), ..message.clone() }
+}
+
+/// These messages without a word of thinking; one that was nothing else goes.
+pub(super) fn strip_thinking(messages: &[Arc<Message>]) -> Vec<Arc<Message>> {
+    messages.iter().filter_map(without_thinking).collect()
 }
 
 /// `None` when nothing is left of it.

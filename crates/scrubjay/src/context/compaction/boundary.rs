@@ -98,15 +98,16 @@ pub async fn plan(
     let stretch = stretch(&view.history, &wish.part)?;
     let replaced = &view.history[stretch.clone()];
     let [first, .., last] = replaced else { return Err(NotCompacted::Nothing) };
+    let whole = view.unfolded(replaced);
     let (author, text, calls) = if desk.model.is_a_mind() {
         let asked = Asked { view, stretch: stretch.clone(), wish, desk };
         let (text, calls) = asked.summary(cancel).await?;
         (Author::Model, text, calls)
     } else {
         let room = room(&desk.limits);
-        (Author::Extract, extract::summarise(replaced, room, &|_| None, &desk.limits)?.text, Vec::new())
+        (Author::Extract, extract::summarise(&whole, room, &|_| None, &desk.limits)?.text, Vec::new())
     };
-    let report = fidelity::check(replaced, &text, &desk.limits);
+    let report = fidelity::check(&whole, &text, &desk.limits);
     let kept = stretch.end < view.history.len();
     let compaction = Compaction {
         trigger: wish.trigger,
@@ -114,7 +115,7 @@ pub async fn plan(
         first: first.id.clone(),
         last: last.id.clone(),
         summary: summary_message(session, last, &text, desk),
-        restored: restore::restored(&view.history, session, desk),
+        restored: restore::restored(&view.unfolded(&view.history), session, desk),
         before: view.count.total(),
         without_thinking: kept && desk.model.can(Ability::BoundThinking),
     };
@@ -207,8 +208,8 @@ impl Asked<'_> {
         if parts.is_empty() {
             return Err(NotCompacted::Empty);
         }
-        let (limits, replaced) = (&self.desk.limits, &self.view.history[self.stretch.clone()]);
-        Ok(fidelity::complete(&parts, replaced, room(limits), &|_| None, limits)?.text)
+        let (limits, replaced) = (&self.desk.limits, self.view.unfolded(&self.view.history[self.stretch.clone()]));
+        Ok(fidelity::complete(&parts, &replaced, room(limits), &|_| None, limits)?.text)
     }
 
     fn directive(&self) -> Arc<Message> {
