@@ -9,7 +9,8 @@ use scrubjay::context::Full;
 use scrubjay::context::compaction::boundary::{Part, Planned, Wish};
 use scrubjay::context::compaction::sections::{self, Section};
 use scrubjay::context::compaction::{constraints, quotes, todo};
-use scrubjay::message::{Block, Message, MessageId, Origin, Usage};
+use scrubjay::context::questions;
+use scrubjay::message::{Block, Message, MessageId, Usage};
 use scrubjay::prompts;
 use scrubjay::tools::shown;
 use scrubjay::transcript::{Author, Trigger, View};
@@ -83,22 +84,19 @@ fn words(typed: &str) -> Option<String> {
     Some(typed.trim()).filter(|words| !words.is_empty()).map(str::to_owned)
 }
 
-/// The questions of a conversation that are still there in the person's own message, numbered from 1.
+/// The questions of a conversation by number, with words for what is wrong with one.
 pub(crate) struct Questions<'a> {
     history: &'a [Arc<Message>],
-    places: Vec<usize>,
+    numbered: questions::Questions<'a>,
 }
 
 impl<'a> Questions<'a> {
     pub(crate) fn of(view: &'a View) -> Self {
-        let history = view.history.as_slice();
-        let places = (0..history.len()).filter(|at| history[*at].origin == Origin::Person).collect();
-        Self { history, places }
+        Self { history: &view.history, numbered: questions::Questions::of(view) }
     }
 
     fn place(&self, number: u64) -> Result<usize, Failure> {
-        let at = usize::try_from(number).ok().and_then(|number| self.places.get(number.checked_sub(1)?));
-        at.copied().ok_or_else(|| match self.places.len() {
+        self.numbered.place(number).ok_or_else(|| match self.numbered.count() {
             0 => Failure::nothing_found(
                 "there is no question that could be named: all were compacted, or none was asked",
             ),
@@ -110,14 +108,13 @@ impl<'a> Questions<'a> {
     /// The last message that answers a question.
     fn end(&self, number: u64) -> Result<MessageId, Failure> {
         let start = self.place(number)?;
-        let next = self.places.iter().copied().find(|at| *at > start).unwrap_or(self.history.len());
-        let answered = |message: &&Arc<Message>| matches!(message.origin, Origin::Model | Origin::Tool);
-        let last = self.history[start..next].iter().rfind(answered);
-        Ok(last.unwrap_or(&self.history[start]).id.clone())
+        let last = self.numbered.stretch(number).map_or(start, |stretch| stretch.end - 1);
+        Ok(self.history[last].id.clone())
     }
 
-    fn titles(&self) -> impl Iterator<Item = (usize, String)> {
-        self.places.iter().enumerate().map(|(nth, at)| (nth + 1, headline(&self.history[*at].text())))
+    fn titles(&self) -> impl Iterator<Item = (u64, String)> {
+        let place = |number| Some((number, headline(&self.history[self.numbered.place(number)?].text())));
+        (1..=self.numbered.count()).filter_map(place)
     }
 
     pub(crate) fn words(&self) -> Result<String, Failure> {
@@ -288,7 +285,7 @@ pub(crate) fn not_taken_back(error: scrubjay::Error) -> Failure {
 mod tests {
     use super::*;
     use jiff::Timestamp;
-    use scrubjay::message::Role;
+    use scrubjay::message::{Origin, Role};
 
     fn order(stretch: Stretch, focus: &str) -> Result<Order, ()> {
         Ok(Order { stretch, focus: words(focus) })

@@ -2,10 +2,11 @@
 
 use crate::compaction::change;
 use crate::paper::{counted, grouped, size};
+use scrubjay::context::compaction::rounds;
 use scrubjay::limits::Limits;
 use scrubjay::message::Kind;
 use scrubjay::tokens;
-use scrubjay::transcript::{CLEARED, Entry, EntryId, Transcript, View};
+use scrubjay::transcript::{CLEARED, Entry, EntryId, Transcript, View, Way};
 use serde_json::{Value, json};
 
 /// What was done, in numbers.
@@ -19,6 +20,8 @@ pub(crate) struct Remedies {
     shown_bytes: u64,
     cleared: u64,
     cleared_tokens: u64,
+    /// Spans that are folded and what they hide, in tokens; then the same of snips.
+    hidden: [(u64, u64); 2],
 }
 
 impl Remedies {
@@ -33,6 +36,7 @@ impl Remedies {
             shown_bytes: view.spilled.values().map(|spilled| spilled.shown).sum(),
             cleared: view.cleared.len() as u64,
             cleared_tokens: cleared_tokens(transcript, limits),
+            hidden: [Way::Fold, Way::Snip].map(|way| hidden(view, way, limits)),
         }
     }
 
@@ -51,6 +55,11 @@ impl Remedies {
             let tokens = grouped(self.cleared_tokens);
             lines.push(format!("{} cleared: about {tokens} tokens", counted(self.cleared, "old result")));
         }
+        for ((spans, tokens), word) in self.hidden.iter().zip(["folded", "taken out"]) {
+            if *spans > 0 {
+                lines.push(format!("{} {word}: about {} tokens", counted(*spans, "span"), grouped(*tokens)));
+            }
+        }
         if let Some((before, after)) = self.last {
             let last = change(before, after);
             lines.push(format!("{}, the last one {last} tokens", counted(self.compactions, "compaction")));
@@ -64,8 +73,16 @@ impl Remedies {
             "last_compaction": self.last.map(|(before, after)| json!({ "before": before, "after": after })),
             "stored": { "results": self.stored, "bytes": self.stored_bytes, "shown_bytes": self.shown_bytes },
             "cleared": { "results": self.cleared, "estimated_tokens": self.cleared_tokens },
+            "folded": { "spans": self.hidden[0].0, "estimated_tokens": self.hidden[0].1 },
+            "snipped": { "spans": self.hidden[1].0, "estimated_tokens": self.hidden[1].1 },
         })
     }
+}
+
+/// How many spans are hidden in one way, and what stands behind their lines.
+fn hidden(view: &View, way: Way, limits: &Limits) -> (u64, u64) {
+    let spans = view.hidden.iter().filter(|hidden| hidden.span.way == way);
+    spans.fold((0, 0), |(count, tokens), hidden| (count + 1, tokens + rounds::weight(&hidden.messages, limits)))
 }
 
 /// What the conversation measured right after a compaction.

@@ -33,6 +33,8 @@ impl Chat {
             Slash::Plan => self.plan(),
             Slash::Tasks => self.tasks(),
             Slash::Uncompact => self.uncompact(),
+            Slash::Fold(fold) => self.fold(fold),
+            Slash::Snip(snip) => self.snip(snip),
             Slash::Compact(compact) => match self.compact(compact).await {
                 Ok(next) => return Ok(next),
                 Err(failure) => Err(failure),

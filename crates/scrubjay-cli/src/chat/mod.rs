@@ -4,6 +4,7 @@ mod answering;
 mod asides;
 mod compacting;
 mod consent;
+mod hiding;
 mod keyboard;
 mod screen;
 mod slash;

@@ -132,13 +132,14 @@ fn called(input: Input, bench: &Bench<'_>) -> ToolOutcome {
     }
     let cut = Cut { questions: from..=input.to.unwrap_or(from), by: By::Model, reason: input.reason };
     match snip(view, &cut, bench.limits) {
-        Ok(hiding) => ToolOutcome::ok(taken_out(&hiding)).hiding(hiding),
+        Ok(hiding) => ToolOutcome::ok(markers(&hiding)).hiding(hiding),
         Err(reason) => ToolOutcome::error(format!("Nothing was taken out: {reason}.")),
     }
 }
 
-fn taken_out(hiding: &Hiding) -> String {
-    hiding.hide.iter().map(|span| span.line.text()).collect()
+/// What the conversation will show instead, without the constraints that stand there anyway.
+fn markers(hiding: &Hiding) -> String {
+    hiding.hide.iter().filter_map(|span| Some(span.line.text().lines().next()?.to_owned())).collect()
 }
 
 /// Numbers are those of one conversation, and a second cut would mean another one.

@@ -14,7 +14,9 @@ pub enum NotHidden {
     #[error("{0} is switched off, so nothing was changed")]
     Off(&'static str),
     /// Nothing is old enough, or long enough.
-    #[error("there is nothing to fold: the newest rounds stay as they are, and what is short or folded already is left")]
+    #[error(
+        "there is nothing to fold: the newest rounds stay as they are, and what is short or folded already is left"
+    )]
     NothingToFold,
     /// No such question.
     #[error("there is no question {number}: they are numbered 1 to {most}; nothing was changed")]

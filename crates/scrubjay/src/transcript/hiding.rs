@@ -53,8 +53,7 @@ impl Hiding {
     pub fn then(&self, next: Hiding) -> Hiding {
         let is_mine = |number: &u64| self.hide.iter().any(|span| span.number == *number);
         let show = self.show.iter().chain(next.show.iter().filter(|number| !is_mine(number))).copied().collect();
-        let mut hide: Vec<Span> =
-            self.hide.iter().filter(|span| !next.show.contains(&span.number)).cloned().collect();
+        let mut hide: Vec<Span> = self.hide.iter().filter(|span| !next.show.contains(&span.number)).cloned().collect();
         hide.extend(next.hide);
         Hiding { show, hide, without_thinking: self.without_thinking || next.without_thinking }
     }
@@ -116,9 +115,8 @@ impl View {
         let (first, last) = self.stretch(&span.first, &span.last)?;
         let messages: Vec<Arc<Message>> = self.history.splice(first..=last, [span.line.clone()]).collect();
         let gone: HashSet<&MessageId> = messages.iter().map(|message| &message.id).collect();
-        let (inside, outside) = std::mem::take(&mut self.hidden)
-            .into_iter()
-            .partition(|hidden| gone.contains(&hidden.span.line.id));
+        let (inside, outside) =
+            std::mem::take(&mut self.hidden).into_iter().partition(|hidden| gone.contains(&hidden.span.line.id));
         self.hidden = outside;
         self.hidden.push(Hidden { span: span.clone(), messages, inside });
         Some(first)

@@ -5,6 +5,7 @@
 
 mod architecture;
 mod background;
+mod collapse;
 mod compaction;
 mod fork;
 mod hooks;
@@ -13,5 +14,6 @@ mod over_http;
 mod query_loop;
 mod receipts;
 mod session_notes;
+mod snip;
 mod tool_results;
 mod transcript;
