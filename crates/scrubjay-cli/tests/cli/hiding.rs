@@ -34,7 +34,8 @@ fn say(terminal: &mut Terminal, line: &str, shown: &str) {
 #[tokio::test(flavor = "multi_thread")]
 async fn parts_are_folded_taken_out_and_brought_back() {
     let (simulator, stage) = talked().await;
-    let listed = |request: &RecordedRequest, tool: &str| request.json["tools"].to_string().contains(&format!("\"{tool}\""));
+    let listed =
+        |request: &RecordedRequest, tool: &str| request.json["tools"].to_string().contains(&format!("\"{tool}\""));
     assert!(!listed(&simulator.last_request().unwrap(), "Snip"), "off by default");
     block(|| {
         let switches =
@@ -58,7 +59,7 @@ async fn parts_are_folded_taken_out_and_brought_back() {
         say(&mut terminal, "/fold", "[fold 3: 1 rounds");
         say(&mut terminal, "willows", "About willows");
         let sent = simulator.last_request().unwrap().all_text();
-        assert!(!sent.contains("About elms") && sent.contains("elms") && sent.contains("oaks. Never fell them."));
+        assert!(sent.contains("Last words: About elms") && sent.contains("oaks. Never fell them."), "{sent}");
         say(&mut terminal, "/fold open 3", "more");
         say(&mut terminal, "/fold open 77", "there is no fold 77");
         say(&mut terminal, "limes", "About limes");
@@ -66,7 +67,10 @@ async fn parts_are_folded_taken_out_and_brought_back() {
         assert!(terminal.wait_for_end().success());
     });
     let sent = simulator.last_request().unwrap().all_text();
-    assert!(sent.contains("About elms") && !sent.contains("About oaks"), "one is open, one is folded: {sent}");
+    assert!(
+        !sent.contains("Last words: About elms") && sent.contains("Last words: About oaks"),
+        "one is open, one is folded: {sent}"
+    );
     let told = stage.run(&["context", "--json"]).ended_with(0).json();
     assert_eq!((&told["remedies"]["folded"]["spans"], &told["remedies"]["snipped"]["spans"]), (&1.into(), &0.into()));
 }
