@@ -31,7 +31,7 @@ pub fn place(folder: &Path) -> PathBuf {
 /// come to rest.
 pub fn due(view: &View, desk: &Desk) -> bool {
     let (settings, limits) = (&desk.settings, &desk.limits);
-    if !settings.flag(&key::SESSION_NOTES) || !settings.flag(&key::COMPACTION) {
+    if !settings.flag(&key::SESSION_NOTES) || !super::compacts_by_itself(desk) {
         return false;
     }
     let since = since(view);
@@ -139,7 +139,7 @@ pub fn accept(file: &Path, before: &str, desk: &Desk) -> Result<(), String> {
 
 /// Keep the notes by code, from the record alone.
 pub fn keep(view: &View, folder: &Path, desk: &Desk) -> io::Result<()> {
-    write(&place(folder), &keeper::notes(template_of(desk), &view.history, &desk.limits))
+    write(&place(folder), &keeper::notes(template_of(desk), &view.unfolded(&view.history), &desk.limits))
 }
 
 /// Let the notes stand for everything they cover, and keep what came after: no model call. `None`: they cannot serve.
@@ -162,6 +162,6 @@ fn summary(subject: &Subject<'_>, replaced: &[Arc<Message>], notes: &str) -> Opt
     let room = limits.notes_tokens.saturating_add(limits.summary_tokens).saturating_mul(limits.text_bytes_per_token);
     let room = usize::try_from(room).unwrap_or(usize::MAX);
     let wholes = |message: &Message| subject.whole(message);
-    let text = from_notes::summary(notes, replaced, room, &wholes, limits).ok()?.text;
+    let text = from_notes::summary(notes, &subject.view.unfolded(replaced), room, &wholes, limits).ok()?.text;
     Some(subject.summary(replaced, &text))
 }
