@@ -8,6 +8,7 @@ use scrubjay::context::Full;
 use scrubjay::context::compaction::boundary::{Part, Planned, Wish};
 use scrubjay::context::compaction::sections::{self, Section};
 use scrubjay::context::compaction::{constraints, quotes, todo};
+use scrubjay::context::questions;
 use scrubjay::message::{Message, MessageId, Origin, Usage};
 use scrubjay::prompts;
 use scrubjay::tools::shown;
@@ -104,22 +105,19 @@ impl std::str::FromStr for Numbers {
     }
 }
 
-/// The questions of a conversation that are still there in the person's own message, numbered from 1.
+/// The questions of a conversation by number, with words for what is wrong with one.
 pub(crate) struct Questions<'a> {
-    history: &'a [Arc<Message>],
-    places: Vec<usize>,
+    view: &'a View,
+    numbered: questions::Questions<'a>,
 }
 
 impl<'a> Questions<'a> {
     pub(crate) fn of(view: &'a View) -> Self {
-        let history = view.history.as_slice();
-        let places = (0..history.len()).filter(|at| history[*at].origin == Origin::Person).collect();
-        Self { history, places }
+        Self { view, numbered: questions::Questions::of(view) }
     }
 
     fn place(&self, number: u64) -> Result<usize, Failure> {
-        let at = usize::try_from(number).ok().and_then(|number| self.places.get(number.checked_sub(1)?));
-        at.copied().ok_or_else(|| match self.places.len() {
+        self.numbered.place(number).ok_or_else(|| match self.numbered.count() {
             0 => Failure::nothing_found(
                 "there is no question that could be named: all were compacted, or none was asked",
             ),
@@ -131,22 +129,22 @@ impl<'a> Questions<'a> {
     /// The last message that answers a question.
     fn end(&self, number: u64) -> Result<MessageId, Failure> {
         let start = self.place(number)?;
-        let next = self.places.iter().copied().find(|at| *at > start).unwrap_or(self.history.len());
-        let answered = |message: &&Arc<Message>| matches!(message.origin, Origin::Model | Origin::Tool);
-        let last = self.history[start..next].iter().rfind(answered);
-        Ok(last.unwrap_or(&self.history[start]).id.clone())
+        let last = self.numbered.stretch(number).map_or(start, |stretch| stretch.end - 1);
+        Ok(self.view.history[last].id.clone())
     }
 
-    /// The messages of some questions and their answers.
+    /// The messages of some questions and their answers, also those that are folded.
     pub(crate) fn messages(&self, these: Numbers) -> Result<Vec<MessageId>, Failure> {
-        let (start, end) = (self.place(these.first)?, self.end(these.last)?);
+        let (start, last) = (self.place(these.first)?, self.place(these.last)?);
+        let end = self.numbered.stretch(these.last).map_or(last + 1, |stretch| stretch.end);
         let spoken = |message: &&Arc<Message>| matches!(message.origin, Origin::Person | Origin::Model | Origin::Tool);
-        let upto = self.history.iter().position(|message| message.id == end).unwrap_or(start);
-        Ok(self.history[start..=upto.max(start)].iter().filter(spoken).map(|message| message.id.clone()).collect())
+        let whole = self.view.unfolded(&self.view.history[start..end.max(start)]);
+        Ok(whole.iter().filter(spoken).map(|message| message.id.clone()).collect())
     }
 
-    fn titles(&self) -> impl Iterator<Item = (usize, String)> {
-        self.places.iter().enumerate().map(|(nth, at)| (nth + 1, headline(&self.history[*at].text())))
+    fn titles(&self) -> impl Iterator<Item = (u64, String)> {
+        let place = |number| Some((number, headline(&self.view.history[self.numbered.place(number)?].text())));
+        (1..=self.numbered.count()).filter_map(place)
     }
 
     pub(crate) fn words(&self) -> Result<String, Failure> {
@@ -184,21 +182,22 @@ impl Preview {
         let text = compaction.words();
         let place = |id: &MessageId| view.history.iter().position(|message| message.id == *id).unwrap_or_default();
         let stretch_of = place(&compaction.first)..=place(&compaction.last);
-        let replaced = view.history.get(stretch_of).unwrap_or_default();
+        let stood = view.history.get(stretch_of).unwrap_or_default();
+        let replaced = view.unfolded(stood);
         let quoted = sections::parse(&constraints::without_pinned(&text));
         let quoted = quotes::unquote(quoted.body(Section::UserMessages));
-        let said = quotes::said(replaced, &|_| None);
+        let said = quotes::said(&replaced, &|_| None);
         let verbatim = |one: &&quotes::Said| quoted.iter().any(|q| q.note.is_none() && q.text == one.text);
         let written = Usage { cache_write_5m: planned.after, ..Usage::default() };
         let model = view.opening.as_ref().map(|opening| opening.model.as_str()).unwrap_or_default();
         Self {
             summary: without_frame(&text).trim().to_owned(),
             replaced: replaced.len(),
-            kept: view.history.len() - replaced.len(),
+            kept: view.history.len() - stood.len(),
             said: (said.len(), said.iter().filter(verbatim).count()),
             constraints: constraints::parse_pinned(&text).into_iter().map(|one| one.text).collect(),
             files: compaction.marks.brought.files.iter().map(|file| file.display().to_string()).collect(),
-            tasks: todo::open(&view.history).len().max(compaction.marks.brought.tasks.len()),
+            tasks: todo::open(&view.unfolded(&view.history)).len().max(compaction.marks.brought.tasks.len()),
             cost: service.cost(model, &written),
             stretch,
             planned,

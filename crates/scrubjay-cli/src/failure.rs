@@ -1,6 +1,7 @@
 //! How things go wrong for a person: what happened, what to do, and the exit code a script can rely on.
 
 use scrubjay::context::compaction::boundary::NotCompacted;
+use scrubjay::context::spans::NotHidden;
 use scrubjay::model::ModelError;
 use scrubjay::transcript::TranscriptError;
 use std::process::ExitCode;
@@ -121,6 +122,7 @@ impl From<scrubjay::Error> for Failure {
             scrubjay::Error::Model(error) => error.into(),
             scrubjay::Error::Transcript(error) => error.into(),
             scrubjay::Error::NotCompacted(reason) => reason.into(),
+            scrubjay::Error::NotHidden(reason) => reason.into(),
             scrubjay::Error::Interrupted => Self::new(Exit::Interrupted, "interrupted"),
             other => Self::failed(other.to_string()),
         }
@@ -140,6 +142,32 @@ impl From<NotCompacted> for Failure {
             NotCompacted::OpenRound | NotCompacted::TooSmall(_) | NotCompacted::Empty => Self::failed(message),
         }
     }
+}
+
+impl From<NotHidden> for Failure {
+    fn from(reason: NotHidden) -> Self {
+        let message = reason.to_string();
+        match reason {
+            NotHidden::Off(key) => Self::failed(message).fix(switch_on(key)),
+            NotHidden::NoSuchQuestion { .. } => {
+                Self::nothing_found(message).fix("/compact list shows the questions with their numbers")
+            }
+            NotHidden::NoSuchSpan { .. } | NotHidden::NothingHidden(_) | NotHidden::NothingToFold => {
+                Self::nothing_found(message)
+            }
+            NotHidden::StillOpen(_) | NotHidden::Summary { .. } => Self::failed(message),
+            NotHidden::NoRoom { .. } => {
+                Self::failed(message).fix("take something else out first, or choose a larger window with /model")
+            }
+        }
+    }
+}
+
+/// How a switch that is off is switched on.
+pub(crate) fn switch_on(key: &str) -> String {
+    format!(
+        "start with --set {key}=true, or put `{key} = true` into your settings file; it counts from the next session on"
+    )
 }
 
 impl From<ModelError> for Failure {

@@ -2,10 +2,11 @@
 
 use crate::compaction::change;
 use crate::paper::{counted, grouped, size};
+use scrubjay::context::compaction::rounds;
 use scrubjay::limits::Limits;
 use scrubjay::message::{Kind, ToolCallId};
 use scrubjay::tokens;
-use scrubjay::transcript::{CLEARED, Entry, EntryId, Transcript, View};
+use scrubjay::transcript::{CLEARED, Entry, EntryId, Transcript, View, Way};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -22,6 +23,8 @@ pub(crate) struct Remedies {
     cleared_tokens: u64,
     /// What the service left out of the last request on its side.
     server_cleared: u64,
+    /// Spans that are folded and what they hide, in tokens; then the same of snips.
+    hidden: [(u64, u64); 2],
 }
 
 impl Remedies {
@@ -44,6 +47,7 @@ impl Remedies {
             cleared: cleared.len() as u64,
             cleared_tokens: cleared_tokens(transcript, &cleared, limits),
             server_cleared: view.server_cleared,
+            hidden: [Way::Fold, Way::Snip].map(|way| hidden(view, way, limits)),
         }
     }
 
@@ -66,6 +70,11 @@ impl Remedies {
             let tokens = grouped(self.server_cleared);
             lines.push(format!("{tokens} tokens of old results left out by the service (reported)"));
         }
+        for ((spans, tokens), word) in self.hidden.iter().zip(["folded", "taken out"]) {
+            if *spans > 0 {
+                lines.push(format!("{} {word}: about {} tokens", counted(*spans, "span"), grouped(*tokens)));
+            }
+        }
         if let Some((before, after)) = self.last {
             let last = change(before, after);
             lines.push(format!("{}, the last one {last} tokens", counted(self.compactions, "compaction")));
@@ -80,8 +89,16 @@ impl Remedies {
             "stored": { "results": self.stored, "bytes": self.stored_bytes, "shown_bytes": self.shown_bytes },
             "cleared_by_service": { "reported_tokens": self.server_cleared },
             "cleared": { "results": self.cleared, "estimated_tokens": self.cleared_tokens },
+            "folded": { "spans": self.hidden[0].0, "estimated_tokens": self.hidden[0].1 },
+            "snipped": { "spans": self.hidden[1].0, "estimated_tokens": self.hidden[1].1 },
         })
     }
+}
+
+/// How many spans are hidden in one way, and what stands behind their lines.
+fn hidden(view: &View, way: Way, limits: &Limits) -> (u64, u64) {
+    let spans = view.hidden.iter().filter(|hidden| hidden.span.way == way);
+    spans.fold((0, 0), |(count, tokens), hidden| (count + 1, tokens + rounds::weight(&hidden.messages, limits)))
 }
 
 /// What the conversation measured right after a compaction.

@@ -80,6 +80,7 @@ impl Seat {
         let private = workplace.settings.flag(&key::WEB_PRIVATE_ADDRESSES);
         let mut tools = tools::standard(&skills, &workplace.limits);
         tools.push(Arc::new(WebFetch::new(if private { Reach::Everywhere } else { Reach::Public })));
+        tools.extend(scrubjay::context::tools(&workplace.settings));
         let includes = if arguments.permission.approve_includes { Includes::Approved } else { Includes::Asked };
         Ok(Self { workplace, service, permit, includes, tools: tools.into(), hooks: Arc::new(hooks) })
     }

@@ -142,6 +142,11 @@ limits! {
     restored_skills_tokens = 25_000 "tokens" in "layer 4", 1..=10_000_000, "of all skills that are brought back";
     finding_bytes = 300 "bytes" in "layer 4", 20..=65_536, "of one thing that a report names; the transcript has the whole";
 
+    fold_keep_rounds = 5 "rounds" in "collapse", 1..=10_000, "the newest rounds are never folded: the model is at work on them";
+    fold_span_rounds = 20 "rounds" in "collapse", 1..=10_000, "one line cannot say more about what was done";
+    fold_to_percent = 60 "percent" in "collapse", 1..=99, "of the compaction line that a conversation is folded down to: each folding costs a rewrite of the cache, so it must last a while";
+    span_words_bytes = 200 "bytes" in "collapse", 40..=65_536, "of the last words, the tools, the files or the reason that one line names";
+
     record_inline_bytes = 65_536 "bytes" in "transcript", 1_024..=67_108_864, "larger records go to a blob file so that lines stay short";
     record_line_bytes = 33_554_432 "bytes" in "transcript", 65_536..=1_073_741_824, "a longer line is damage, not a record";
 

@@ -13,6 +13,8 @@ pub const CONTINUE: &str = include_str!("../prompts/continue.md");
 pub const FORK_PLACEHOLDER: &str = include_str!("../prompts/fork-placeholder.md");
 /// Refuses a tool call of a model that was asked for a summary.
 pub const NO_TOOLS_NOW: &str = include_str!("../prompts/compaction/no-tools.md");
+/// Refuses a fork that wants to look at the conversation, or to change how it is seen.
+pub const NOT_IN_A_FORK: &str = include_str!("../prompts/not-in-a-fork.md");
 /// Refuses a fork that wants to fork.
 pub const FORK_CANNOT_FORK: &str = include_str!("../prompts/fork-cannot-fork.md");
 
@@ -114,6 +116,74 @@ pub fn restored_plan(plan: &str) -> String {
 /// Tasks that are brought back after a compaction.
 pub fn restored_tasks(tasks: &str) -> String {
     fill(include_str!("../prompts/compaction/restored-tasks.md"), &[("tasks", tasks)])
+}
+
+/// What a fold line says.
+pub struct Folded<'a> {
+    /// The fold's number.
+    pub number: u64,
+    /// How many rounds it hides.
+    pub rounds: u64,
+    /// What they measure.
+    pub tokens: u64,
+    /// How many calls failed.
+    pub failed: u64,
+    /// The tools that were used.
+    pub tools: &'a str,
+    /// The files that were touched.
+    pub files: &'a str,
+    /// The model's last words.
+    pub outcome: &'a str,
+}
+
+/// The line that stands for folded rounds.
+pub fn fold(folded: &Folded<'_>) -> String {
+    let [number, rounds, tokens, failed] =
+        [folded.number, folded.rounds, folded.tokens, folded.failed].map(|n| n.to_string());
+    let values = [
+        ("number", number.as_str()),
+        ("rounds", &rounds),
+        ("tokens", &tokens),
+        ("failed", &failed),
+        ("tools", or_none(folded.tools)),
+        ("files", or_none(folded.files)),
+        ("outcome", or_none(folded.outcome)),
+    ];
+    fill(include_str!("../prompts/fold.md"), &values)
+}
+
+/// What a snip marker says.
+pub struct Snipped<'a> {
+    /// The snip's number.
+    pub number: u64,
+    /// How many messages it hides.
+    pub messages: u64,
+    /// What they measure.
+    pub tokens: u64,
+    /// Who wanted it.
+    pub who: &'a str,
+    /// Why.
+    pub reason: &'a str,
+    /// The person's standing constraints among them, as a block.
+    pub constraints: &'a str,
+}
+
+/// The marker that stands for what was taken out.
+pub fn snip(snipped: &Snipped<'_>) -> String {
+    let [number, messages, tokens] = [snipped.number, snipped.messages, snipped.tokens].map(|n| n.to_string());
+    let values = [
+        ("number", number.as_str()),
+        ("messages", &messages),
+        ("tokens", &tokens),
+        ("who", snipped.who),
+        ("reason", or_none(snipped.reason)),
+        ("constraints", snipped.constraints),
+    ];
+    fill(include_str!("../prompts/snip.md"), &values).trim_end().to_owned()
+}
+
+fn or_none(words: &str) -> &str {
+    if words.trim().is_empty() { "none" } else { words }
 }
 
 /// What a fork is told.

@@ -4,7 +4,7 @@ use crate::digest::{Digest, FilesSeen};
 use crate::limits::Limits;
 use crate::message::{Block, ToolCallId};
 use crate::model::Pending;
-use crate::transcript::ToolSpec;
+use crate::transcript::{Hiding, ToolSpec, View};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use tokio_util::sync::CancellationToken;
@@ -54,6 +54,8 @@ pub struct Bench<'a> {
     pub approved: &'a Effect,
     /// Set when the person interrupts.
     pub cancel: &'a CancellationToken,
+    /// The conversation the call is part of, where it may be looked at and changed: not in a fork.
+    pub view: Option<&'a View>,
 }
 
 impl Bench<'_> {
@@ -76,22 +78,30 @@ pub struct ToolOutcome {
     pub is_error: bool,
     /// Files whose current bytes the model now knows.
     pub saw: Vec<(PathBuf, Digest)>,
+    /// What the conversation is to hide or show again, once the round is over.
+    pub hiding: Option<Hiding>,
 }
 
 impl ToolOutcome {
     /// It worked, and says this.
     pub fn ok(text: impl Into<String>) -> Self {
-        Self { parts: vec![Block::text(text)], is_error: false, saw: Vec::new() }
+        Self { parts: vec![Block::text(text)], is_error: false, saw: Vec::new(), hiding: None }
     }
 
     /// It failed: what happened, what it means, what to do.
     pub fn error(text: impl Into<String>) -> Self {
-        Self { parts: vec![Block::text(text)], is_error: true, saw: Vec::new() }
+        Self { parts: vec![Block::text(text)], is_error: true, saw: Vec::new(), hiding: None }
     }
 
     /// And the model has now seen this file.
     pub fn saw(mut self, path: PathBuf, digest: Digest) -> Self {
         self.saw.push((path, digest));
+        self
+    }
+
+    /// And the conversation is to be seen differently.
+    pub fn hiding(mut self, hiding: Hiding) -> Self {
+        self.hiding = Some(hiding);
         self
     }
 }

@@ -35,6 +35,8 @@ impl Chat {
             Slash::Plan => self.plan(),
             Slash::Tasks => self.tasks(),
             Slash::Uncompact(what) => self.uncompact(what),
+            Slash::Fold(fold) => self.fold(fold),
+            Slash::Snip(snip) => self.snip(snip),
             Slash::Compact(compact) => match self.compact(compact).await {
                 Ok(next) => return Ok(next),
                 Err(failure) => Err(failure),
@@ -156,8 +158,8 @@ impl Chat {
 
     fn tasks(&mut self) -> Result<(), Failure> {
         let Some(session) = &self.session else { return Ok(()) };
-        let history: Vec<_> = session.transcript().view().history.iter().map(AsRef::as_ref).cloned().collect();
-        match tasks::current::<scrubjay::message::Message>(&history) {
+        let view = session.transcript().view();
+        match tasks::current(&view.unfolded(&view.history)) {
             Some(list) if !list.is_empty() => {
                 let lines: Vec<String> =
                     list.iter().map(|task| format!("  {} {}", mark(task.status), shown(&task.title))).collect();
@@ -192,7 +194,7 @@ impl Chat {
         // The person typed it, so nobody has to be asked.
         let approved = bash.effect(&input, &desk.dir);
         let (dir, limits) = (&desk.dir, &desk.limits);
-        let bench = Bench { dir, seen: &seen, limits, call: &call, approved: &approved, cancel: &cancel };
+        let bench = Bench { dir, seen: &seen, limits, call: &call, approved: &approved, cancel: &cancel, view: None };
         let running = bash.call(&input, &bench);
         tokio::pin!(running);
         let outcome = loop {

@@ -4,6 +4,7 @@ mod answering;
 mod asides;
 mod compacting;
 mod consent;
+mod hiding;
 mod includes;
 mod keyboard;
 mod screen;

@@ -17,7 +17,64 @@ pub(super) enum Slash {
     Tasks,
     Compact(Compact),
     Uncompact(Uncompact),
+    Fold(Fold),
+    Snip(Snip),
     Quit,
+}
+
+/// What `/fold` should do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Fold {
+    /// Show what is folded.
+    List,
+    /// Fold old rounds up to the end of this question.
+    UpTo(u64),
+    /// Open this fold.
+    Open(u64),
+}
+
+impl Fold {
+    fn read(typed: &str) -> Result<Self, String> {
+        let words: Vec<&str> = typed.split_whitespace().collect();
+        let read = match words.as_slice() {
+            [] | ["list"] => Some(Fold::List),
+            ["open", number] => number.parse().ok().map(Fold::Open),
+            [number] => number.parse().ok().map(Fold::UpTo),
+            _ => None,
+        };
+        read.ok_or_else(|| {
+            "/fold lists folds, /fold N folds old rounds up to question N, /fold open N opens fold N".to_owned()
+        })
+    }
+}
+
+/// What `/snip` should do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Snip {
+    /// Show what was taken out, and the questions with their numbers.
+    List,
+    /// Take these questions out.
+    Out { questions: Numbers, reason: Option<String> },
+    /// Bring one back; the last one without a number.
+    Undo(Option<u64>),
+}
+
+impl Snip {
+    fn read(typed: &str) -> Result<Self, String> {
+        let (first, rest) = typed.trim().split_once(char::is_whitespace).unwrap_or((typed.trim(), ""));
+        let reason = Some(rest.trim().to_owned()).filter(|reason| !reason.is_empty());
+        let read = match (first, &reason) {
+            ("" | "list", None) => Some(Snip::List),
+            ("undo", None) => Some(Snip::Undo(None)),
+            ("undo", Some(number)) => number.parse().ok().map(|number| Snip::Undo(Some(number))),
+            _ => first.parse().ok().map(|questions| Snip::Out { questions, reason }),
+        };
+        read.ok_or_else(|| {
+            "/snip 2-4 takes questions 2 to 4 out (add a reason if you like), /snip undo N brings a snip back; \
+             /snip alone shows the numbers"
+                .to_owned()
+        })
+    }
 }
 
 /// What `/compact` should do.
@@ -79,6 +136,12 @@ pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
         "a summary takes the place of what was said; --preview looks first, --report after; from N, up_to N: a part",
     ),
     ("uncompact", "[N-M]", "take the last compaction back, or give those questions back; list shows their numbers"),
+    (
+        "fold",
+        "[N | open ID]",
+        "fold old rounds up to question N into one line each; alone: list; open ID: as they were",
+    ),
+    ("snip", "[N-M | undo [ID]]", "take questions N to M out of the conversation; alone: list; undo: bring them back"),
     ("notes", "", "the running notes of this session"),
     ("cost", "", "what this session took"),
     ("resume", "[id]", "go on with another session of this project"),
@@ -106,6 +169,8 @@ impl Slash {
             "tasks" => Ok(Slash::Tasks),
             "compact" => Compact::read(&rest.unwrap_or_default()).map(Slash::Compact),
             "uncompact" => Uncompact::read(rest.as_deref().unwrap_or_default()).map(Slash::Uncompact),
+            "fold" => Fold::read(&rest.unwrap_or_default()).map(Slash::Fold),
+            "snip" => Snip::read(&rest.unwrap_or_default()).map(Slash::Snip),
             "quit" | "exit" => Ok(Slash::Quit),
             unknown => {
                 let meant = nearest(unknown, COMMANDS.iter().map(|(name, _, _)| *name));
@@ -152,12 +217,34 @@ mod tests {
             ("/uncompact", Slash::Uncompact(Uncompact::All)),
             ("/uncompact 3-5", Slash::Uncompact(Uncompact::These(Numbers { first: 3, last: 5 }))),
             ("/compact --report", Slash::Compact(Compact::Report)),
+            ("/fold", Slash::Fold(Fold::List)),
+            ("/fold 3", Slash::Fold(Fold::UpTo(3))),
+            ("/fold  open 12 ", Slash::Fold(Fold::Open(12))),
+            ("/snip", Slash::Snip(Snip::List)),
+            ("/snip 2", Slash::Snip(Snip::Out { questions: Numbers { first: 2, last: 2 }, reason: None })),
+            (
+                "/snip 2-4 a wrong track",
+                Slash::Snip(Snip::Out {
+                    questions: Numbers { first: 2, last: 4 },
+                    reason: Some("a wrong track".into()),
+                }),
+            ),
+            ("/snip undo", Slash::Snip(Snip::Undo(None))),
+            ("/snip undo 7", Slash::Snip(Snip::Undo(Some(7)))),
             ("/exit", Slash::Quit),
         ] {
             assert_eq!(Slash::read(line), Ok(slash), "{line}");
         }
         assert!(Slash::read("/compact --previews").unwrap_err().contains("--preview"));
         assert!(Slash::read("/compact from now").unwrap_err().contains("/compact list"));
+        for wrong in ["/fold open", "/fold open x", "/fold -1", "/fold 1 2", "/fold all of it"] {
+            assert!(Slash::read(wrong).unwrap_err().contains("/fold open N"), "{wrong}");
+        }
+        for wrong in
+            ["/snip x", "/snip 0", "/snip 2-", "/snip 4-2", "/snip 2-3-4", "/snip undo x", "/snip 99999999999999999999"]
+        {
+            assert!(Slash::read(wrong).unwrap_err().contains("/snip undo N"), "{wrong}");
+        }
         assert!(Slash::read("/hlep").unwrap_err().contains("did you mean /help?"));
         assert!(!Slash::read("/\u{1b}[31m").unwrap_err().contains('\u{1b}'));
         for (name, _, _) in COMMANDS {

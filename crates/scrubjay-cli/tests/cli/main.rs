@@ -7,6 +7,7 @@ mod bad_input;
 mod chat;
 mod commands;
 mod compaction;
+mod hiding;
 mod instructions;
 mod print;
 mod results;

@@ -93,7 +93,7 @@ impl Fork {
             if calls.is_empty() {
                 return Ending::Done;
             }
-            let hand = Hand { gate: &self.gate, seen: &self.seen, cancel, stage: Stage::Back };
+            let hand = Hand { gate: &self.gate, seen: &self.seen, cancel, stage: Stage::Back, view: None };
             let round = turn::run_tools(desk, &calls, &hand).await;
             self.seen.extend(round.saw);
             self.outcome.wrote.extend(round.wrote);

@@ -1,20 +1,27 @@
 //! Layers 1 to 4: what keeps a conversation within its window, cheapest remedy first.
 
+pub mod collapse;
 pub mod compaction;
 pub mod microcompaction;
 pub mod tool_results;
 pub mod notes;
+pub mod questions;
 pub mod session_notes;
+pub mod snip;
+pub mod spans;
 
 use crate::desk::Desk;
+use crate::settings::{Settings, key};
 use crate::tokens::Budget;
+use crate::tool::Tool;
 use crate::transcript::Transcript;
+use std::sync::Arc;
 
 /// The conversation does not fit and nothing that is switched on can make it fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the conversation is {used} tokens and the window takes {refusal}: the request was not sent. \
-     Shorten it with /compact, start afresh with /clear, or choose a model with a larger window with /model"
+     Shorten it with /compact, /fold or /snip, start afresh with /clear, or take a larger window with /model"
 )]
 pub struct Full {
     /// What the conversation measures.
@@ -32,4 +39,22 @@ pub fn budget(transcript: &Transcript, desk: &Desk) -> Budget {
 pub fn fits(transcript: &Transcript, desk: &Desk) -> Result<(), Full> {
     let Budget { used, refusal, .. } = budget(transcript, desk);
     if used > refusal { Err(Full { used, refusal }) } else { Ok(()) }
+}
+
+/// Whether a full window is compacted without being asked: collapse, which folds instead, excludes it.
+pub fn compacts_by_itself(desk: &Desk) -> bool {
+    desk.settings.flag(&key::COMPACTION) && !desk.settings.flag(&key::COLLAPSE)
+}
+
+/// The tools of the layers that are switched on. They are part of the cached prefix, so they are listed from a session's
+/// start or not at all.
+pub fn tools(settings: &Settings) -> Vec<Arc<dyn Tool>> {
+    let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
+    if settings.flag(&key::COLLAPSE) {
+        tools.push(Arc::new(collapse::Unfold::new()));
+    }
+    if settings.flag(&key::SNIP) {
+        tools.push(Arc::new(snip::Snip::new()));
+    }
+    tools
 }

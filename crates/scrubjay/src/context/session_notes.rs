@@ -35,7 +35,7 @@ pub fn place(folder: &Path) -> PathBuf {
 /// come to rest.
 pub fn due(view: &View, desk: &Desk) -> bool {
     let (settings, limits) = (&desk.settings, &view.count.in_estimates(&desk.limits));
-    if !settings.flag(&key::SESSION_NOTES) || !settings.flag(&key::COMPACTION) {
+    if !settings.flag(&key::SESSION_NOTES) || !super::compacts_by_itself(desk) {
         return false;
     }
     let since = since(view);
@@ -213,14 +213,14 @@ pub async fn compaction(subject: &Subject<'_>) -> Option<Planned> {
 /// after them. Notes that code alone has kept say nothing that the record does not say, so the record is summarised.
 fn summary(subject: &Subject<'_>, replaced: &[Arc<Message>], notes: Option<&str>) -> Option<Arc<Message>> {
     let limits = &subject.desk.limits;
-    let wholes = |message: &Message| subject.whole(message);
+    let (wholes, said) = (|message: &Message| subject.whole(message), subject.view.unfolded(replaced));
     let made = match notes {
         Some(notes) => {
             let room = limits.notes_tokens.saturating_mul(limits.text_bytes_per_token);
             let room = usize::try_from(room).unwrap_or(usize::MAX).saturating_add(extract::room(limits));
-            from_notes::summary(notes, replaced, room, &wholes, limits)
+            from_notes::summary(notes, &said, room, &wholes, limits)
         }
-        None => extract::summarise(replaced, extract::room(limits), &wholes, limits),
+        None => extract::summarise(&said, extract::room(limits), &wholes, limits),
     };
     Some(subject.summary(replaced, &made.ok()?.text))
 }

@@ -31,6 +31,10 @@ pub enum Layer {
     SessionNotes,
     /// Layer 4.
     Compaction,
+    /// Layer 4: folds.
+    Collapse,
+    /// Layer 4: snips.
+    Snip,
     /// Layer 5.
     Extraction,
     /// Layer 6.
@@ -54,6 +58,8 @@ impl Layer {
             Layer::Microcompaction => "microcompaction",
             Layer::SessionNotes => "session notes",
             Layer::Compaction => "compaction",
+            Layer::Collapse => "collapse",
+            Layer::Snip => "snip",
             Layer::Extraction => "extraction",
             Layer::Dreaming => "dreaming",
             Layer::Agents => "agents",

@@ -46,8 +46,8 @@ impl Session {
     /// Give some messages of the last compaction back, behind its summary, as long as they fit.
     pub fn give_back(&mut self, mut messages: Vec<MessageId>) -> Result<Compacted, Error> {
         let (id, compaction) = self.last_compaction()?;
-        let history = &self.transcript.view().history;
-        messages.retain(|id| !history.iter().any(|message| message.id == *id));
+        let view = self.transcript.view();
+        messages.retain(|id| !view.hides(id) && !view.history.iter().any(|message| message.id == *id));
         if messages.is_empty() {
             return Err(Error::NotCompacted(NotCompacted::AllThere));
         }
@@ -76,17 +76,30 @@ impl Session {
         Ok(Compacted { before, after })
     }
 
-    /// Before a request: compact if the window is nearly full, and say whether it was. A failure is recorded and the turn goes on; a few in a row
-    /// and it rests.
+    /// Before a request: compact or fold if the window is nearly full, and say whether it was. A failure is recorded and
+    /// the turn goes on; a few in a row and it rests.
     pub(super) async fn compact_if_due(&mut self, cancel: &CancellationToken) -> Result<bool, Error> {
         let budget = context::budget(&self.transcript, &self.desk);
-        if budget.used <= budget.compaction || !self.desk.settings.flag(&key::COMPACTION) {
-            return Ok(budget.used > budget.compaction);
+        if budget.used <= budget.compaction {
+            return Ok(false);
         }
-        if self.compact_from_notes(cancel).await? || self.resting() {
-            return Ok(true);
+        // One break before a request at most: what still fits can wait for the next one. Folds join one that is not sent.
+        let waits = self.announced().is_some() && budget.used <= budget.refusal;
+        if self.desk.settings.flag(&key::COLLAPSE) {
+            if !waits || self.unsent().is_some() {
+                self.fold_down(budget.compaction)?;
+            }
+        } else if context::compacts_by_itself(&self.desk) && !waits {
+            self.compact_now(cancel).await?;
         }
-        self.try_to_compact(cancel).await.map(|_| true)
+        Ok(true)
+    }
+
+    async fn compact_now(&mut self, cancel: &CancellationToken) -> Result<(), Error> {
+        if !self.compact_from_notes(cancel).await? && !self.resting() {
+            self.try_to_compact(cancel).await?;
+        }
+        Ok(())
     }
 
     /// Layer 3 pays off: no call at all.
@@ -96,9 +109,12 @@ impl Session {
         Ok(true)
     }
 
-    /// The service says the prompt is too long: compact at once, whatever our own count says.
+    /// The service says the prompt is too long: compact or fold at once, whatever our own count says.
     pub(super) async fn shrink(&mut self, cancel: &CancellationToken) -> Result<bool, Error> {
-        if !self.desk.settings.flag(&key::COMPACTION) || self.resting() {
+        if self.desk.settings.flag(&key::COLLAPSE) {
+            return self.fold_down(self.transcript.view().count.total());
+        }
+        if !context::compacts_by_itself(&self.desk) || self.resting() {
             return Ok(false);
         }
         self.try_to_compact(cancel).await

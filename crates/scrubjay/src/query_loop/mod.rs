@@ -2,6 +2,7 @@
 //! Read this file top to bottom and you have read the engine.
 
 mod compacting;
+mod hiding;
 mod instructing;
 mod moments;
 mod noting;
@@ -18,6 +19,7 @@ use receipts::Receipts;
 
 use crate::agents::fork::{self, Origins};
 use crate::context::compaction::boundary::NotCompacted;
+use crate::context::spans::NotHidden;
 use crate::context::{self, Full, tool_results};
 use crate::desk::Desk;
 use crate::errand::{Errand, Outcome};
@@ -29,6 +31,7 @@ use crate::message::{Block, Kind, Origin, Role, StopReason, ToolUse, Usage};
 use crate::model::{ModelError, Reply};
 use crate::prompt::Prompt;
 use crate::prompts;
+use crate::settings::key;
 use crate::transcript::{Call, Cause, Entry, Opening, Transcript, TranscriptError};
 use crate::turn::{self, Halt, Hand, Round, Stage};
 use jiff::Timestamp;
@@ -88,6 +91,9 @@ pub enum Error {
     /// There was no compaction.
     #[error(transparent)]
     NotCompacted(NotCompacted),
+    /// Nothing was hidden or shown.
+    #[error(transparent)]
+    NotHidden(#[from] NotHidden),
     /// A hook said no.
     #[error("a hook stopped this: {0}")]
     Blocked(String),
@@ -155,11 +161,15 @@ impl Session {
         let budget = context::budget(&self.transcript, &self.desk);
         let near = budget.used > budget.warning;
         if near && !self.warned {
-            let [_, compaction, _] = budget.left();
-            self.desk.events.notice(format!(
-                "the window is nearly full: {} of {} tokens, {compaction} left before it is compacted; /compact does it now",
-                budget.used, budget.window
-            ));
+            let [_, left, _] = budget.left();
+            let next = match self.desk.settings.flag(&key::COLLAPSE) {
+                true => "old rounds are folded; /fold N does it now, /compact makes the most room",
+                false => "it is compacted; /compact does it now",
+            };
+            let (used, window) = (budget.used, budget.window);
+            self.desk
+                .events
+                .notice(format!("the window is nearly full: {used} of {window} tokens, {left} left before {next}"));
         }
         self.warned = near;
     }
@@ -199,7 +209,8 @@ impl Session {
             })
             .collect();
         let seen = self.transcript.view().files.clone();
-        let hand = Hand { gate: &self.desk.gate, seen: &seen, cancel, stage: Stage::Front(self.scene()) };
+        let (gate, stage, view) = (&self.desk.gate, Stage::Front(self.scene()), Some(self.transcript.view()));
+        let hand = Hand { gate, seen: &seen, cancel, stage, view };
         let round = turn::run_tools(&self.desk, &calls, &hand).await;
         let (interrupted, stop) = (round.interrupted, round.stop.clone());
         self.admit(round, &calls)?;
@@ -223,6 +234,7 @@ impl Session {
             self.transcript.append(Entry::Spilled(spilled), now)?;
         }
         self.say(Role::User, Origin::Tool, admitted.results)?;
+        self.heed(round.hiding)?;
         self.add_context(HookEvent::PostToolUse, round.context)?;
         self.tell_rules()
     }

@@ -6,7 +6,7 @@ use crate::context::compaction::rounds;
 use crate::context::microcompaction::{self, Clearing, Step};
 use crate::ledger::savings::Account;
 use crate::ledger::{Layer, Row};
-use crate::message::{MessageId, Origin, Role, Usage};
+use crate::message::{Message, MessageId, Origin, Role, Usage};
 use crate::model::Ability;
 use crate::prompt_cache::planner::{self, Decision, Edit, Pauses, Situation, Stretch, Warmth};
 use crate::prompt_cache::rules::lifetime;
@@ -90,7 +90,7 @@ impl Session {
         let kept = limits.kept_least_tokens;
         let at_best = Edit { removed: said(view).saturating_sub(kept), behind: kept, ..Edit::default() };
         let hopeless = planner::compacts_early(now, &at_best, &limits).decision == Decision::Wait;
-        if hopeless || !self.desk.settings.flag(&key::COMPACTION) || self.is_noting() {
+        if hopeless || !context::compacts_by_itself(&self.desk) || self.is_noting() {
             return Ok(false);
         }
         let Some(planned) = self.notes_as_summary().await? else { return Ok(false) };
@@ -115,6 +115,22 @@ impl Session {
             removed: weight(view.history.get(first..=last).unwrap_or_default()),
             added: weight(summary) + weight(&compaction.restored),
             behind: weight(&view.history[last + 1..]),
+            making: Usage::default(),
+        }
+    }
+
+    /// What turns one history into another, in the provider's tokens: all from the first difference to the last.
+    pub(super) fn edit_between(&self, old: &[Arc<Message>], new: &[Arc<Message>]) -> Edit {
+        let same = |(one, other): &(&Arc<Message>, &Arc<Message>)| one == other;
+        let start = old.iter().zip(new).take_while(same).count();
+        let (old, new) = (&old[start..], &new[start..]);
+        let end = old.iter().rev().zip(new.iter().rev()).take_while(same).count();
+        let (count, limits) = (&self.transcript.view().count, &self.desk.limits);
+        let weight = |messages| count.fitted(rounds::weight(messages, limits));
+        Edit {
+            removed: weight(&old[..old.len() - end]),
+            added: weight(&new[..new.len() - end]),
+            behind: weight(&new[new.len() - end..]),
             making: Usage::default(),
         }
     }

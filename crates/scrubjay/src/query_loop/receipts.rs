@@ -13,7 +13,7 @@ use crate::prompt::Prompt;
 use crate::prompt_cache::fingerprint::{Break, Fingerprint, Interval, Promise, promise, surprise};
 use crate::prompt_cache::planner::{Edit, Situation, Warmth};
 use crate::prompt_cache::rules::lifetime;
-use crate::transcript::{Author, Call, Cause, Compaction, Entry, Record, Spilled, Transcript, Ttl};
+use crate::transcript::{Author, Call, Cause, Compaction, Entry, Record, Spilled, Transcript, Ttl, Way};
 use jiff::Timestamp;
 use std::time::Duration;
 
@@ -40,9 +40,7 @@ struct Last {
 impl Last {
     /// The last request of a session that goes on, unless something was changed since.
     fn of(transcript: &Transcript, limits: &Limits) -> Option<Self> {
-        let is_main = |record: &Record| matches!(&record.entry, Entry::Replied(call) if call.source == Call::MAIN);
-        let answered = transcript.records().iter().rposition(is_main)?;
-        let (before, since) = transcript.records().split_at(answered + 1);
+        let (before, since) = transcript.records().split_at(answered(transcript));
         let Some(Record { entry: Entry::Replied(call), at, .. }) = before.last() else { return None };
         if since.iter().any(|record| record.entry.cause().is_some()) {
             return None;
@@ -51,6 +49,12 @@ impl Last {
         prompt.history.truncate(prompt.history.iter().rposition(|message| message.origin == Origin::Model)?);
         Some(Self { print: Fingerprint::of(&prompt, &call.model, None, limits), usage: call.usage, at: *at })
     }
+}
+
+/// How much of the record was there when the last request was answered.
+fn answered(transcript: &Transcript) -> usize {
+    let is_main = |record: &Record| matches!(&record.entry, Entry::Replied(call) if call.source == Call::MAIN);
+    transcript.records().iter().rposition(is_main).map_or(0, |at| at + 1)
 }
 
 impl Receipts {
@@ -68,7 +72,7 @@ impl Receipts {
         let mut brake = Brake::new((*desk.limits).clone());
         book.rows().iter().for_each(|row| brake.apply(row));
         let last = Last::of(transcript, &desk.limits);
-        Self { book, brake, last, seen: transcript.records().len(), announced: None, told_of_budget: false }
+        Self { book, brake, last, seen: answered(transcript), announced: None, told_of_budget: false }
     }
 
     fn book(&mut self, row: Row, desk: &Desk) {
@@ -105,9 +109,23 @@ impl Session {
 
     /// The break that an entry since the last request declared.
     pub(super) fn announced(&self) -> Option<Cause> {
-        self.transcript.records()[self.receipts.seen.min(self.transcript.records().len())..]
-            .iter()
-            .find_map(|record| record.entry.cause())
+        self.breaks().first().and_then(|record| record.entry.cause())
+    }
+
+    /// Entries since the last request that declare a break. What was taken back before a request carried it has broken
+    /// nothing.
+    pub(super) fn breaks(&self) -> Vec<&Record> {
+        let records = self.transcript.records();
+        let mut breaks: Vec<&Record> = Vec::new();
+        for record in &records[self.receipts.seen.min(records.len())..] {
+            match record.entry {
+                Entry::Reverted { entry } if breaks.iter().any(|one| one.id == entry) => {
+                    breaks.retain(|one| one.id != entry);
+                }
+                _ => breaks.extend(record.entry.cause().map(|_| record)),
+            }
+        }
+        breaks
     }
 
     /// A request of the conversation was answered.
@@ -243,9 +261,21 @@ impl Session {
 
     /// A layer changes what was sent. While the cache is warm, what stands behind the change is written again.
     pub(super) fn receipt_of_change(&mut self, layer: Layer, edit: &Edit, forecast: Option<Forecast>) {
-        let (removed, written) = (edit.removed.saturating_sub(edit.added), edit.behind.saturating_add(edit.added));
-        self.removed(layer, removed, Sent::Before, forecast);
-        self.rewrote(layer, written);
+        self.removed(layer, edit.removed.saturating_sub(edit.added), Sent::Before, forecast);
+        self.rewrote(layer, written(edit));
+    }
+
+    /// Spans were hidden or shown. What an earlier change that was not sent either has spoiled is not spoiled twice.
+    pub(super) fn receipt_of_hiding(&mut self, way: Way, edit: &Edit, (already, now): (&Edit, &Edit)) {
+        let (layer, at) = (layer_hiding(way), self.desk.clock.now());
+        match edit.removed.checked_sub(edit.added) {
+            Some(tokens) => self.removed(layer, tokens, Sent::Before, None),
+            None => {
+                let share = Share { at, layer, tokens: edit.added - edit.removed };
+                self.receipts.book(Row::Restored(share), &self.desk);
+            }
+        }
+        self.rewrote(layer, written(now).saturating_sub(written(already)));
     }
 
     /// A compaction was taken back: what it had replaced is written again, and all that stands behind it.
@@ -278,6 +308,18 @@ impl Session {
     /// Everything booked so far.
     pub fn ledger(&self) -> &[Row] {
         self.receipts.book.rows()
+    }
+}
+
+/// What is written to the cache again while it is warm.
+fn written(edit: &Edit) -> u64 {
+    edit.behind.saturating_add(edit.added)
+}
+
+pub(super) fn layer_hiding(way: Way) -> Layer {
+    match way {
+        Way::Fold => Layer::Collapse,
+        Way::Snip => Layer::Snip,
     }
 }
 

@@ -191,8 +191,8 @@ settings! {
     SESSION_NOTES = layer!("session_notes", "SESSION_NOTES", true, "layer 3: a running summary of the session");
     NOTES_COMPACTION = layer!("notes_compaction", "NOTES_COMPACTION", true, "layer 3: compact from the notes, without a model");
     COMPACTION = layer!("compaction", "COMPACTION", true, "layer 4: summarise when the window is nearly full");
-    COLLAPSE = layer!("collapse", "COLLAPSE", false, "fold finished stretches of a session");
-    SNIP = layer!("snip", "SNIP", false, "let the model take stretches out");
+    COLLAPSE = layer!("collapse", "COLLAPSE", false, "fold old rounds into one line each instead of compacting");
+    SNIP = layer!("snip", "SNIP", false, "let the person and the model take questions out");
     RECALL = layer!("recall", "RECALL", true, "bring back memories that fit the question");
     MODEL_RECALL = layer!("model_recall", "MODEL_RECALL", false, "a small model chooses among memories; on where one is set");
     SKIP_INDEX = layer!("skip_index", "SKIP_INDEX", false, "keep memories without an index");

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 /// The input as the tool wants it, or an answer that says which field is wrong and what was expected.
-pub(super) fn parse<T: DeserializeOwned>(input: &Value) -> Result<T, ToolOutcome> {
+pub(crate) fn parse<T: DeserializeOwned>(input: &Value) -> Result<T, ToolOutcome> {
     T::deserialize(input).map_err(|error| {
         let given = match input {
             Value::Object(fields) => format!("fields given: {}", fields.keys().cloned().collect::<Vec<_>>().join(", ")),
@@ -30,7 +30,7 @@ fn kind(value: &Value) -> &'static str {
 
 /// A tool's card, from its page among the prompts: what stands before the first `## ` is the description, and each
 /// `## field` says what that field of the input is for.
-pub(super) fn card(name: &str, page: &str, required: &[&str], mut fields: Value) -> ToolSpec {
+pub(crate) fn card(name: &str, page: &str, required: &[&str], mut fields: Value) -> ToolSpec {
     let mut sections = page.split("\n## ");
     let description = sections.next().unwrap_or_default().trim();
     for (field, about) in sections.filter_map(|section| section.split_once('\n')) {
@@ -43,7 +43,7 @@ pub(super) fn card(name: &str, page: &str, required: &[&str], mut fields: Value)
 }
 
 /// An answer that needs no waiting.
-pub(super) fn at_once<'a>(outcome: ToolOutcome) -> Pending<'a, ToolOutcome> {
+pub(crate) fn at_once<'a>(outcome: ToolOutcome) -> Pending<'a, ToolOutcome> {
     Box::pin(std::future::ready(outcome))
 }
 

@@ -11,7 +11,7 @@ pub mod tasks;
 pub mod write;
 
 mod file;
-mod input;
+pub(crate) mod input;
 mod place;
 mod picture;
 mod shown;

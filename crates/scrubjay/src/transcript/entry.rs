@@ -1,6 +1,6 @@
 //! What can happen in a session.
 
-use super::{Marks, Opening, Report};
+use super::{Hiding, Marks, Opening, Report};
 use crate::digest::Digest;
 use crate::message::{Message, MessageId, StopReason, ToolCallId, Usage};
 use jiff::Timestamp;
@@ -81,6 +81,8 @@ pub enum Entry {
         /// Which messages.
         messages: Vec<MessageId>,
     },
+    /// Stretches of the conversation are hidden behind one line each, or shown again.
+    Hid(Arc<Hiding>),
     /// An earlier entry no longer counts. Nothing was lost, so taking it back is one more line.
     Reverted {
         /// Which one.
@@ -256,7 +258,7 @@ impl Entry {
             Entry::Opened { because, .. } => *because,
             Entry::Mended { .. } => Some(Cause::History),
             Entry::Cleared { because, .. } => Some(*because),
-            Entry::Compacted(_) | Entry::GivenBack { .. } | Entry::Reverted { .. } => Some(Cause::Us),
+            Entry::Compacted(_) | Entry::GivenBack { .. } | Entry::Hid(_) | Entry::Reverted { .. } => Some(Cause::Us),
             _ => None,
         }
     }
@@ -354,6 +356,7 @@ impl Record {
             Entry::GivenBack { compaction, messages } => {
                 self.outgoing("given_back", &GivenBackData { compaction: *compaction, messages: messages.clone() })
             }
+            Entry::Hid(data) => self.outgoing("hid", data),
             Entry::Reverted { entry } => self.outgoing("reverted", &RevertedData { entry: *entry }),
             Entry::Failed { layer, because } => {
                 self.outgoing("failed", &FailedData { layer: layer.clone(), because: because.clone() })
@@ -394,6 +397,7 @@ impl Record {
                 let GivenBackData { compaction, messages } = serde_json::from_str(data)?;
                 Entry::GivenBack { compaction, messages }
             }
+            "hid" => Entry::Hid(Arc::new(serde_json::from_str(data)?)),
             "reverted" => Entry::Reverted { entry: serde_json::from_str::<RevertedData>(data)?.entry },
             "failed" => {
                 let FailedData { layer, because } = serde_json::from_str(data)?;

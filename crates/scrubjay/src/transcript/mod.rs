@@ -2,12 +2,14 @@
 
 mod entry;
 mod file;
+mod hiding;
 mod marks;
 mod opening;
 mod view;
 
 pub use entry::{Author, Began, Call, Cause, Compaction, Entry, EntryId, Noted, Record, Spilled, Trigger, Writer};
 pub use file::{Damage, FORMAT, Log, Reading, read, read_as, read_from, take_pen};
+pub use hiding::{Hidden, Hiding, Span, Way};
 pub use marks::{Brought, Finding, Marks, Report, Segment, What};
 pub use opening::{Lifetimes, Opening, Options, Thinking, ToolSpec, Ttl};
 pub use view::{CLEARED, Spent, View};

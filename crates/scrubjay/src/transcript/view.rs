@@ -1,6 +1,6 @@
 //! The fold: what the entries add up to. A pure function of them, kept up to date one entry at a time.
 
-use super::{Compaction, Entry, EntryId, Noted, Opening, Record, Spilled, Writer};
+use super::{Compaction, Entry, EntryId, Hidden, Noted, Opening, Record, Spilled, Writer};
 use crate::digest::FilesSeen;
 use crate::limits::Limits;
 use crate::message::{self, Block, Kind, Message, MessageId, Origin, ToolCallId, ToolResult, Usage};
@@ -30,6 +30,10 @@ pub struct View {
     pub written: Option<MessageId>,
     /// Compactions in force, oldest first.
     pub compactions: Vec<(EntryId, Arc<Compaction>)>,
+    /// Stretches that are hidden, by number.
+    pub hidden: Vec<Hidden>,
+    /// The largest number a span was given.
+    pub(super) spans: u64,
     /// Failures in a row, by layer.
     pub strikes: BTreeMap<String, u64>,
     /// How much of the window is used.
@@ -113,6 +117,7 @@ impl View {
             Entry::Noted(noted) => self.note(noted),
             Entry::Compacted(compaction) => self.compact(record.id, compaction, limits),
             Entry::GivenBack { compaction, messages } => self.give_back(*compaction, messages, records, limits),
+            Entry::Hid(hiding) => self.rearrange(hiding, limits),
             Entry::Failed { layer, .. } => *self.strikes.entry(layer.clone()).or_default() += 1,
             Entry::Replied(call) => self.reply(call),
             Entry::Reverted { .. } => self.count.forget_report(),
@@ -169,7 +174,7 @@ impl View {
         }
     }
 
-    fn recount(&mut self, limits: &Limits) {
+    pub(super) fn recount(&mut self, limits: &Limits) {
         let mut count = self.count.emptied();
         if let Some(opening) = &self.opening {
             count.add(Share::System, Form::Text, tokens::of_text(&opening.system, limits));
@@ -219,12 +224,13 @@ impl View {
         self.history.append(&mut kept);
         self.history.extend(compaction.restored.iter().cloned());
         self.compactions.push((id, compaction.clone()));
+        self.forget_lost_spans();
         self.strikes.remove(Compaction::LAYER);
         self.recount(limits);
     }
 
     /// Decisions about tool results that are no longer there.
-    fn forget(&mut self, gone: &[Arc<Message>]) {
+    pub(super) fn forget(&mut self, gone: &[Arc<Message>]) {
         for result in gone.iter().flat_map(|message| message.tool_results()) {
             self.spilled.remove(&result.call);
             self.cleared.remove(&result.call);
@@ -254,8 +260,8 @@ impl View {
         for record in records {
             let Entry::Said(message) = &record.entry else { continue };
             let is_there = self.history.iter().chain(&behind).any(|known| known.id == message.id);
-            if ids.contains(&message.id) && !is_there {
-                let place = behind.iter().take_while(|known| older.contains(&known.id)).count();
+            if ids.contains(&message.id) && !is_there && !self.hides(&message.id) {
+                let place = behind.iter().take_while(|known| older.contains(self.end_of(known))).count();
                 behind.insert(place, message.clone());
             }
             older.insert(&message.id);
@@ -265,7 +271,7 @@ impl View {
         self.recount(limits);
     }
 
-    fn stretch(&self, first: &MessageId, last: &MessageId) -> Option<(usize, usize)> {
+    pub(super) fn stretch(&self, first: &MessageId, last: &MessageId) -> Option<(usize, usize)> {
         let place = |id: &MessageId| self.history.iter().position(|message| message.id == *id);
         let (first, last) = (place(first)?, place(last)?);
         (first <= last).then_some((first, last))

@@ -10,6 +10,7 @@ use crate::message::{Block, ToolResult, ToolUse};
 use crate::model::Pending;
 use crate::prompts;
 use crate::tool::{Bench, Effect, Tool, ToolOutcome};
+use crate::transcript::{Hiding, View};
 use futures::FutureExt as _;
 use futures::StreamExt as _;
 use serde_json::Value;
@@ -35,6 +36,8 @@ pub struct Round {
     pub context: Vec<String>,
     /// A hook wants the session to stop after this round, and why.
     pub stop: Option<String>,
+    /// What the conversation is to hide or show again.
+    pub hiding: Option<Hiding>,
 }
 
 /// Run the tools a reply called: read-only ones beside each other, writers alone and in order. Every call gets an answer,
@@ -61,6 +64,7 @@ pub async fn run_tools(desk: &Desk, calls: &[ToolUse], hand: &Hand<'_>) -> Round
 }
 
 /// What run_tools works under: what may be touched, what was seen, and when to stop.
+#[derive(Clone, Copy)]
 pub struct Hand<'a> {
     /// What the tools may do.
     pub gate: &'a Gate,
@@ -70,6 +74,8 @@ pub struct Hand<'a> {
     pub cancel: &'a CancellationToken,
     /// Whether a person watches.
     pub stage: Stage<'a>,
+    /// The conversation, where tools may look at it and change how it is seen.
+    pub view: Option<&'a View>,
 }
 
 struct Finished {
@@ -107,13 +113,14 @@ enum Fate {
 
 impl Round {
     fn take(&mut self, done: Finished) {
-        let ToolOutcome { parts, is_error, saw } = done.outcome;
+        let ToolOutcome { parts, is_error, saw, hiding } = done.outcome;
         if !is_error {
             self.wrote.extend(done.wrote);
         }
         self.denials += u64::from(done.fate == Fate::Denied);
         self.interrupted |= done.fate == Fate::Interrupted;
         self.saw.extend(saw);
+        self.hiding = hiding.or(self.hiding.take());
         self.context.extend(done.hooked.context);
         self.stop = done.hooked.stop.or(self.stop.take());
         self.results.push(Block::tool_result(ToolResult { call: done.call.id, parts, is_error }));
@@ -228,7 +235,8 @@ async fn perform(desk: &Desk, (call, approved): (&ToolUse, &Effect), hand: &Hand
             known.join(", ")
         ));
     };
-    let bench = Bench { dir: &desk.dir, seen, limits: &desk.limits, call: &call.id, approved, cancel: hand.cancel };
+    let (dir, limits, Hand { cancel, view, .. }) = (&desk.dir, &desk.limits, *hand);
+    let bench = Bench { dir, seen, limits, call: &call.id, approved, cancel, view };
     let called = AssertUnwindSafe(tool.call(&call.input, &bench)).catch_unwind().await;
     let outcome = called.unwrap_or_else(|_| {
         ToolOutcome::error(format!(

@@ -93,6 +93,8 @@ const LAYERS: &[&str] = &[
     "context/microcompaction.rs",
     "context/session_notes.rs",
     "context/compaction/mod.rs",
+    "context/collapse.rs",
+    "context/snip.rs",
     "memory/extraction.rs",
     "memory/dreaming/mod.rs",
 ];

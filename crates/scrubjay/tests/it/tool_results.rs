@@ -39,10 +39,13 @@ impl Tool for Says {
                 .unwrap_or_default()
                 .repeat(usize::try_from(input["times"].as_u64().unwrap_or(1)).unwrap());
             match input["picture"].as_bool() {
-                Some(true) => {
-                    ToolOutcome { parts: vec![Block::image("image/png", &text)], is_error: false, saw: vec![] }
-                }
-                _ if text.is_empty() => ToolOutcome { parts: vec![], is_error: false, saw: vec![] },
+                Some(true) => ToolOutcome {
+                    parts: vec![Block::image("image/png", &text)],
+                    is_error: false,
+                    saw: vec![],
+                    hiding: None,
+                },
+                _ if text.is_empty() => ToolOutcome { parts: vec![], is_error: false, saw: vec![], hiding: None },
                 _ => ToolOutcome::ok(text),
             }
         })

@@ -59,7 +59,7 @@ impl Workshop {
     pub(crate) async fn call_approved(&self, tool: &dyn Tool, input: Value, approved: &Effect) -> ToolOutcome {
         let call = &ToolCallId::new("t1");
         let Self { dir, seen, limits, cancel, .. } = self;
-        tool.call(&input, &Bench { dir, seen, limits, call, approved, cancel }).await
+        tool.call(&input, &Bench { dir, seen, limits, call, approved, cancel, view: None }).await
     }
 }
 

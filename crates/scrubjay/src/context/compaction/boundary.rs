@@ -128,12 +128,13 @@ pub async fn plan(
         return Err(NotCompacted::Nothing);
     }
     // Before a call is paid for: what may not be left out must fit.
-    extract::fits(replaced, &desk.limits)?;
+    let whole = view.unfolded(replaced);
+    extract::fits(&whole, &desk.limits)?;
     let draft = if desk.model.is_a_mind() {
         summariser::draft(subject, stretch, wish, calls, cancel).await?
     } else {
         let wholes = |message: &Message| subject.whole(message);
-        let text = extract::summarise(replaced, extract::room(&desk.limits), &wholes, &desk.limits)?.text;
+        let text = extract::summarise(&whole, extract::room(&desk.limits), &wholes, &desk.limits)?.text;
         let summary = subject.summary(replaced, &text);
         Draft { stretch, author: Author::Extract, summary, beside: None }
     };
@@ -164,7 +165,7 @@ impl Subject<'_> {
             summary,
             report: None,
         };
-        let report = fidelity::check(&view.history[stretch], &compaction.words(), &desk.limits);
+        let report = fidelity::check(&view.unfolded(&view.history[stretch]), &compaction.words(), &desk.limits);
         compaction.report = Some(report);
         let after = view.compacted(&compaction, &desk.limits).count.total();
         if !fidelity::is_worth_it(compaction.before, after, &desk.limits) {
@@ -181,7 +182,8 @@ impl Subject<'_> {
             anchor: summary.id.clone(),
             tail: tail.id.clone(),
         };
-        let used = history.iter().flat_map(|message| message.tool_uses()).map(|call| call.name.clone());
+        let whole = self.view.unfolded(history);
+        let used = whole.iter().flat_map(|message| message.tool_uses()).map(|call| call.name.clone());
         let earlier = self.view.compactions.iter().flat_map(|(_, compaction)| compaction.marks.tools.iter().cloned());
         Marks {
             after: history.last().map(|last| last.id.clone()),

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 /// One message with everything that is brought back, and what the boundary remembers of it.
 pub async fn restored(subject: &Subject<'_>, replaced: &Range<usize>) -> (Option<Arc<Message>>, Brought) {
     let Subject { view, desk, .. } = *subject;
-    let lost = Lost { subject, replaced };
+    let lost = Lost::of(subject, replaced);
     let (files, mut blocks) = lost.files();
     let (skills, texts) = lost.skills().await;
     blocks.extend(texts);
@@ -36,10 +36,20 @@ pub async fn restored(subject: &Subject<'_>, replaced: &Range<usize>) -> (Option
 /// What a stretch that gives way had, and nothing that stays has.
 struct Lost<'a> {
     subject: &'a Subject<'a>,
-    replaced: &'a Range<usize>,
+    /// The conversation with its folds opened.
+    history: Vec<Arc<Message>>,
+    /// The stretch, in there.
+    replaced: Range<usize>,
 }
 
-impl Lost<'_> {
+impl<'a> Lost<'a> {
+    fn of(subject: &'a Subject<'a>, replaced: &Range<usize>) -> Self {
+        let view = subject.view;
+        let place = |end: usize| view.unfolded(&view.history[..end]).len();
+        let replaced = place(replaced.start)..place(replaced.end);
+        Self { subject, history: view.unfolded(&view.history), replaced }
+    }
+
     /// The files that were read last, newest first, re-read from disk and cut to their share.
     fn files(&self) -> (Vec<PathBuf>, Vec<String>) {
         let desk = self.subject.desk;
@@ -93,7 +103,8 @@ impl Lost<'_> {
         let tool = desk.tools.iter().find(|tool| tool.spec().name == SKILL)?;
         let (call, cancel, input) = (ToolCallId::new("restored"), CancellationToken::new(), json!({ "name": name }));
         let (approved, limits) = (&Effect::Nothing, &*desk.limits);
-        let bench = Bench { dir: &desk.dir, seen: &view.files, limits, call: &call, approved, cancel: &cancel };
+        let bench =
+            Bench { dir: &desk.dir, seen: &view.files, limits, call: &call, approved, cancel: &cancel, view: None };
         match tool.call(&input, &bench).await {
             ToolOutcome { is_error: false, parts, .. } => parts.first()?.as_text().map(str::to_owned),
             _ => None,
@@ -102,7 +113,7 @@ impl Lost<'_> {
 
     /// The plan the person approved last.
     fn plan(&self) -> Option<String> {
-        let history = &self.subject.view.history;
+        let history = &self.history;
         let approved = |at: usize, call: &ToolUse| {
             let answers = history.get(at + 1).into_iter().flat_map(|next| next.tool_results());
             answers.into_iter().any(|answer| answer.call == call.id && !answer.is_error)
@@ -119,7 +130,7 @@ impl Lost<'_> {
 
     /// The tasks that are not done, one line each.
     fn tasks(&self) -> Vec<String> {
-        let history = &self.subject.view.history;
+        let history = &self.history;
         match todo::last_call(history) {
             Some(at) if !self.replaced.contains(&at) => Vec::new(),
             Some(_) => todo::open(history).iter().map(|it| format!("- [{}] {}", it.status.word(), it.title)).collect(),
@@ -136,7 +147,7 @@ impl Lost<'_> {
         brought: impl Fn(&Brought) -> Vec<T>,
     ) -> Vec<T> {
         let (mut lost, mut stays) = (Vec::new(), Vec::new());
-        for (at, message) in self.subject.view.history.iter().enumerate().rev() {
+        for (at, message) in self.history.iter().enumerate().rev() {
             for call in message.tool_uses() {
                 let Some(name) = named(call) else { continue };
                 let kept = !self.replaced.contains(&at) && shows(call);
@@ -158,7 +169,7 @@ impl Lost<'_> {
     /// What earlier compactions brought back and this one takes away, newest first.
     fn carried(&self) -> impl Iterator<Item = &Brought> {
         let view = self.subject.view;
-        let goes = |message: &Arc<Message>| view.history[self.replaced.clone()].iter().any(|it| it.id == message.id);
+        let goes = |message: &Arc<Message>| self.history[self.replaced.clone()].iter().any(|it| it.id == message.id);
         let goes = move |compaction: &&Arc<Compaction>| compaction.restored.iter().any(goes);
         view.compactions.iter().rev().map(|(_, compaction)| compaction).filter(goes).map(|it| &it.marks.brought)
     }

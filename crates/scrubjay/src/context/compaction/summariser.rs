@@ -70,7 +70,8 @@ impl Asked<'_> {
         });
         let Some(written) = written else { return Ok(None) };
         let (replaced, wholes) = (&view.history[..end], |message: &Message| self.subject.whole(message));
-        let text = fidelity::beside(&written, &view.history, end, &wholes, &desk.limits)?.text;
+        let (whole, end_of_whole) = (view.unfolded(&view.history), view.unfolded(replaced).len());
+        let text = fidelity::beside(&written, &whole, end_of_whole, &wholes, &desk.limits)?.text;
         let beside = vec![Block::text(prompts::beside(&text))];
         Ok(Some(Draft {
             stretch: 0..end,
@@ -120,7 +121,8 @@ impl Asked<'_> {
         }
         let (limits, replaced) = (&self.subject.desk.limits, &self.subject.view.history[self.stretch.clone()]);
         let wholes = |message: &Message| self.subject.whole(message);
-        let text = fidelity::complete(&parts, replaced, extract::room(limits), &wholes, limits)?.text;
+        let whole = self.subject.view.unfolded(replaced);
+        let text = fidelity::complete(&parts, &whole, extract::room(limits), &wholes, limits)?.text;
         Ok(self.subject.summary(replaced, &text))
     }
 
