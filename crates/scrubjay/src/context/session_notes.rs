@@ -201,7 +201,9 @@ pub fn compaction(view: &View, session: &SessionId, folder: &Path, desk: &Desk) 
         return None;
     }
     let desk = &desk.measuring(&view.count);
-    let start = rounds::kept_from(&view.history, Some(&noted.upto), &desk.limits)?;
+    // What code keeps it can bring up to date at any moment, so there is nothing that is neither noted nor kept.
+    let covered = if view.written.is_some() { &noted.upto } else { &view.history.last()?.id };
+    let start = rounds::kept_from(&view.history, Some(covered), &desk.limits)?;
     let (replaced, kept) = view.history.split_at(start);
     let [first, .., last] = replaced else { return None };
     let notes = view.written.is_some().then_some(text.as_str());

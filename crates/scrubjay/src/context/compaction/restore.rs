@@ -2,7 +2,7 @@
 
 use super::todo;
 use crate::desk::Desk;
-use crate::message::{ToolCallId, Block, Message, Origin, Role, SessionId};
+use crate::message::{Block, Message, Origin, Role, SessionId, ToolCallId};
 use crate::prompts;
 use crate::tokens;
 use crate::tools;
