@@ -109,9 +109,9 @@ limits! {
     offline_quote_chars = 4_000 "characters" in "request", 100..=1_000_000, "of what was found that is quoted when no model is configured";
 
     result_chars = 50_000 "characters" in "layer 1", 1_000..=100_000_000, "a larger tool result goes to disk and the model sees a preview";
-    shell_result_chars = 30_000 "characters" in "layer 1", 1_000..=100_000_000, "the same for commands, whose output is mostly looked at once";
-    search_result_chars = 20_000 "characters" in "layer 1", 1_000..=100_000_000, "the same for searches, which are cheap to narrow and repeat";
-    read_result_chars = 300_000 "characters" in "layer 1", 1_000..=100_000_000, "the same for file reads, which page by themselves and whose text later edits need";
+    shell_result_chars = 8_000 "characters" in "layer 1", 1_000..=100_000_000, "the same for commands, whose output is mostly looked at once";
+    search_result_chars = 8_000 "characters" in "layer 1", 1_000..=100_000_000, "the same for searches, which are cheap to narrow and repeat";
+    read_result_chars = 50_000 "characters" in "layer 1", 1_000..=100_000_000, "the same for file reads: later edits need their text, so that storing smaller ones costs more reading again than it spares";
     round_chars = 200_000 "characters" in "layer 1", 1_000..=100_000_000, "all results of one round together; beyond it the largest go to disk";
     preview_bytes = 2_000 "bytes" in "layer 1", 100..=1_000_000, "how much of a stored result the model sees, cut at a line";
 
@@ -132,7 +132,7 @@ limits! {
     kept_least_messages = 5 "messages" in "layer 3", 0..=10_000, "with words in them, that stay when the notes become the summary";
     kept_most_tokens = 40_000 "tokens" in "layer 3", 1..=10_000_000, "of recent messages that stay; more than that since the last note, and the notes cannot serve";
 
-    summary_tokens = 6_000 "tokens" in "layer 4", 200..=1_000_000, "how long a summary that code makes may be; models keep theirs about as short";
+    summary_tokens = 4_000 "tokens" in "layer 4", 200..=1_000_000, "how long a summary that code makes may be; models keep theirs about as short";
     summary_retries = 3 "times" in "layer 4", 0..=20, "a summariser whose own request is too long tries again with the oldest rounds left out";
     compaction_strikes = 3 "failures" in "layer 4", 1..=100, "so many in a row and automatic compaction rests for the session";
     restored_files = 5 "files" in "layer 4", 0..=100, "read last, and read again after a compaction";
@@ -221,7 +221,7 @@ limits! {
     piped_prompt_bytes = 10_485_760 "bytes" in "doors", 1_024..=1_073_741_824, "largest prompt that is read from a pipe";
     listed_sessions = 20 "sessions" in "doors", 1..=100_000, "shown by `scrubjay sessions` unless all are asked for";
     expected_turns = 40 "requests" in "planner", 0..=10_000, "a session is expected to last as long as it did so far, but never counted on for more than this";
-    warm_margin = 6 "times" in "planner", 1..=1_000, "rewriting a warm cache must promise this many times its price: the session may end, and text may be needed again";
+    warm_margin = 4 "times" in "planner", 1..=1_000, "rewriting a warm cache must promise this many times its price: the session may end, and text may be needed again";
     warm_clear_keep = 10 "results" in "planner", 1..=10_000, "the newest results that stay when a warm cache is rewritten: what is still in use is nearer";
     weigh_every_tokens = 5_000 "tokens" in "planner", 0..=10_000_000, "a warm conversation is weighed again when it has grown by so much: weighing walks all of it";
     warm_clear_tokens = 20_000 "tokens" in "planner", 0..=100_000_000, "a warm cache is not rewritten to remove less";

@@ -382,6 +382,20 @@ mod tests {
         assert_eq!(count.total(), 4_000, "and what comes after it is not taken for less than it is");
     }
 
+    // spec: T2
+    #[test]
+    fn limits_are_said_in_the_providers_tokens() {
+        let limits = Limits::default();
+        let mut count = Count::default();
+        assert_eq!(count.in_estimates(&limits), limits, "nothing is known yet");
+        count.add(Share::System, Form::Text, 1_000);
+        count.report(&Usage { input: 2_000, ..Usage::default() }, 1_000, 0);
+        let own = count.in_estimates(&limits);
+        assert_eq!(own.restored_file_tokens * 2, limits.restored_file_tokens);
+        assert_eq!(count.fitted(own.kept_most_tokens), limits.kept_most_tokens);
+        assert_eq!(own.read_lines, limits.read_lines);
+    }
+
     // spec: T6
     #[test]
     fn parts_always_sum_to_the_total() {

@@ -209,4 +209,3 @@ fn share(wanted: &BTreeSet<String>, kept: &str) -> Option<f64> {
     let found = wanted.iter().filter(|name| kept.contains(name.as_str())).count();
     (!wanted.is_empty()).then(|| found as f64 / wanted.len() as f64)
 }
-

@@ -19,9 +19,11 @@
 #![allow(missing_docs, unreachable_pub, clippy::print_stdout)]
 
 mod bill;
+mod count;
 mod engine;
 mod policies;
 #[path = "../fidelity/probes.rs"]
+#[allow(dead_code)]
 mod probes;
 mod service;
 mod sessions;
@@ -124,6 +126,7 @@ fn report(sessions: Vec<Session>, asked: &Asked) -> Result<(), engine::Failure> 
         line(name, &planned(plan, five), &append);
         line(&format!("{name}, 1 h"), &planned(plan, hour), &append);
     }
+    let counted = count::errors(&sessions)?;
     let shapes: Vec<(String, usize, u64)> =
         sessions.iter().map(|session| (session.name.clone(), session.steps.len(), session.base)).collect();
     let ran: Vec<Ran> =
@@ -146,6 +149,14 @@ fn report(sessions: Vec<Session>, asked: &Asked) -> Result<(), engine::Failure> 
         ran.iter().map(|ran| ran.noted).sum::<usize>(),
         ran.iter().map(|ran| ran.written).sum::<usize>(),
         all.hours
+    );
+    let quantile = |share: f64| counted.get((share * counted.len() as f64) as usize).copied().unwrap_or_default();
+    println!(
+        "its count of the recorded requests, before each call after the first answer: off by {:.2} % in the mean, 95 % of {} \
+         within {:.1} %",
+        100.0 * counted.iter().sum::<f64>() / counted.len().max(1) as f64,
+        counted.len(),
+        100.0 * quantile(0.95)
     );
     fidelity(&ran)?;
     if asked.each {

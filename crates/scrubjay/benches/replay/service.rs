@@ -83,9 +83,8 @@ impl Service {
 
     fn weigh(&mut self, message: &Arc<Message>) -> u64 {
         if !self.known.contains_key(&address(message)) {
-            let block = |block: &Block| {
-                CacheBlock::new(Level::Messages, block.json().as_bytes(), self.tokens_of_block(block))
-            };
+            let block =
+                |block: &Block| CacheBlock::new(Level::Messages, block.json().as_bytes(), self.tokens_of_block(block));
             let blocks = message.blocks.iter().map(block).collect();
             self.known.insert(address(message), (message.clone(), blocks));
         }
@@ -126,7 +125,8 @@ fn address(message: &Arc<Message>) -> usize {
 pub fn is_restored(message: &Message) -> bool {
     let words = prompts::restored_file("\0", "");
     let tail = words.split('\0').nth(1).and_then(|rest| rest.lines().next()).unwrap_or("\0");
-    message.origin == Origin::Reminder && message.blocks.iter().any(|block| block.as_text().is_some_and(|text| text.contains(tail)))
+    message.origin == Origin::Reminder
+        && message.blocks.iter().any(|block| block.as_text().is_some_and(|text| text.contains(tail)))
 }
 
 /// Where the engine marks a request, for as long as it asks.

@@ -288,7 +288,9 @@ fn is_shown(prompt: &Prompt, key: &str) -> bool {
     prompt.history.iter().any(|message| {
         let restored = is_restored(message);
         message.blocks.iter().any(|block| match block.kind() {
-            Kind::ToolResult(result) => result.parts.iter().any(|part| part.as_text().is_some_and(|text| text.contains(key))),
+            Kind::ToolResult(result) => {
+                result.parts.iter().any(|part| part.as_text().is_some_and(|text| text.contains(key)))
+            }
             Kind::Text(text) => restored && text.contains(key),
             _ => false,
         })
@@ -303,7 +305,13 @@ fn keep_file(tool: &str, input: &Value, answer: &str) {
     let now = match tool {
         "Read" => {
             let shown: String = answer.lines().filter_map(numbered).map(|line| format!("{line}\n")).collect();
-            if held.contains(&shown) { held } else if input["offset"].is_null() { shown } else { held + &shown }
+            if held.contains(&shown) {
+                held
+            } else if input["offset"].is_null() {
+                shown
+            } else {
+                held + &shown
+            }
         }
         "Write" => field("content").to_owned(),
         "Edit" if !field("old_string").is_empty() => held.replacen(field("old_string"), field("new_string"), 1),

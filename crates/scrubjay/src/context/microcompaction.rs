@@ -178,7 +178,8 @@ fn already_listed(block: &Block) -> Vec<String> {
 
 /// What the provider is asked to clear on its side: on every request of a session from the first, or on none. The trigger
 /// stays below the line at which we would compact ourselves. Clearing there rewrites the cache too, so at least so much
-/// must go that it pays; it is decided once, for a long session, because the field may not change.
+/// must go that it pays; it is decided once, because the field may not change. The provider decides anew at every request,
+/// and each result that leaves the kept ones makes it write the cache again from there: it must pay within one request.
 pub fn server_clearing(model: &dyn Model, settings: &Settings, limits: &Limits) -> Option<Value> {
     if !settings.flag(&key::MICROCOMPACTION_API) || !model.can(Ability::ServerClearing) {
         return None;
@@ -189,7 +190,7 @@ pub fn server_clearing(model: &dyn Model, settings: &Settings, limits: &Limits) 
         prices: model.prices(),
         ttl: Some(Ttl::default()),
         since_last: Some(SignedDuration::ZERO),
-        turns: limits.expected_turns,
+        turns: 1,
         threshold: budget.compaction,
     };
     // About a quarter of a full window is never cleared: the opening, and what was said.

@@ -67,7 +67,8 @@ impl Session {
             return Ok(());
         }
         let weigh = self.is_worth_weighing(&now);
-        if weigh && self.compact_early(&now, cancel).await? {
+        // Where nothing is cached, what a compaction kept may be cleared with it: it is one break all the same.
+        if weigh && self.compact_early(&now, cancel).await? && now.warmth() == Warmth::Warm {
             return Ok(());
         }
         self.microcompact(weigh.then_some(&now))

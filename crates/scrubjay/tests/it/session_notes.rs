@@ -1,6 +1,6 @@
 //! Layer 3: notes written beside the conversation, kept within their template, and good for a summary without a call.
 
-use scrubjay::context::notes::template::TEMPLATE;
+use scrubjay::context::notes::template::{self, TEMPLATE};
 use scrubjay::context::session_notes::place;
 use scrubjay::desk::OwnWords;
 use scrubjay::event::Event;
@@ -8,9 +8,10 @@ use scrubjay::limits::Limits;
 use scrubjay::message::Origin;
 use scrubjay::model::ModelError;
 use scrubjay::prompt::Prompt;
+use scrubjay::prompt_cache::prices::Prices;
 use scrubjay::tokens::ContextWindow;
 use scrubjay::tools;
-use scrubjay::transcript::{Author, Entry};
+use scrubjay::transcript::{Author, Call, Entry, Writer};
 use scrubjay_providers::Offline;
 use scrubjay_providers::scripted::{Scripted, Turn};
 use scrubjay_testkit::{Setting, Story};
@@ -96,6 +97,69 @@ async fn notes_are_written_when_enough_was_said_by_a_fork_that_may_edit_one_file
         view.history.iter().all(|message| !message.text().contains("scrubjay-errand")),
         "the conversation knows nothing of it"
     );
+}
+
+fn prices() -> Prices {
+    Prices { input: Some(5.0), write_5m: Some(6.25), write_1h: Some(10.0), read: Some(0.5), output: Some(25.0) }
+}
+
+fn by_model(story: &Story) -> Vec<Writer> {
+    let entries = story.session.transcript().records().iter();
+    entries.filter_map(|record| if let Entry::Noted(noted) = &record.entry { Some(noted.by) } else { None }).collect()
+}
+
+// spec: S2
+// spec: S3
+// spec: H7
+#[tokio::test]
+async fn a_model_writes_the_notes_where_that_is_little_against_the_conversation_and_code_in_between() {
+    for (writer, percent, expected) in [
+        ("auto", 0, vec![Writer::Code; 3]),
+        ("auto", 100, vec![Writer::Model; 3]),
+        ("model", 0, vec![Writer::Model; 3]),
+        ("code", 100, vec![Writer::Code; 3]),
+    ] {
+        let model = Arc::new(talkative(|prompt| Ok(good_note(prompt))).priced(prices()));
+        let mut setting = Setting::new(model.clone()).switch("session_notes.writer", writer);
+        setting.limits.notes_cost_percent = percent;
+        let mut story = begun(setting);
+        talk(&mut story, 40).await;
+        story.session.drain(Duration::from_secs(30)).await.unwrap();
+        let wrote = by_model(&story);
+        assert!(wrote.len() >= 3, "due as often as ever: {wrote:?}");
+        assert_eq!(wrote[..3], expected, "{writer} at {percent} %");
+        let forks = model.prompts().iter().filter(|prompt| wants_notes(prompt)).count();
+        assert_eq!(forks > 0, expected[0] == Writer::Model);
+        let text = std::fs::read_to_string(file(&story)).unwrap();
+        assert_eq!(template::check(TEMPLATE, &text), Ok(()));
+        assert_eq!(text.contains("Hiding seeds"), expected[0] == Writer::Model, "{text}");
+    }
+}
+
+// spec: S3
+// spec: H7
+#[tokio::test]
+async fn notes_of_a_model_cost_no_more_than_their_share_and_code_leaves_its_words_alone() {
+    let model = Arc::new(talkative(|prompt| Ok(good_note(prompt))).priced(prices()));
+    let mut setting = Setting::new(model);
+    setting.limits.notes_cost_percent = 20;
+    setting.limits.notes_update_tokens = 500;
+    let mut story = begun(setting);
+    talk(&mut story, 60).await;
+    story.session.drain(Duration::from_secs(30)).await.unwrap();
+    let wrote = by_model(&story);
+    let first = wrote.iter().position(|by| *by == Writer::Model).expect("in time it is little");
+    assert!(wrote[first..].contains(&Writer::Code), "and not every time: {wrote:?}");
+    let text = std::fs::read_to_string(file(&story)).unwrap();
+    assert!(text.contains("Hiding seeds"), "what the model wrote is still there: {text}");
+    assert!(text.contains("question 59"), "and code has gone on: {text}");
+    let view = story.session.transcript().view();
+    let spent = |name: &str| {
+        let calls = view.spent.iter().filter(|((source, _), _)| source == name);
+        calls.filter_map(|(_, spent)| prices().cost(&spent.usage)).sum::<f64>()
+    };
+    assert!(spent("session_notes") > 0.0);
+    assert!(spent("session_notes") <= 0.2 * spent(Call::MAIN) + 1e-9, "within their share");
 }
 
 // spec: S6

@@ -98,10 +98,12 @@ async fn each_tool_has_its_threshold_and_settings_change_it() {
     for (tool, chars, is_stored) in [
         ("Fetch", 49_000, false),
         ("Fetch", 51_000, true),
-        ("Bash", 29_000, false),
-        ("Bash", 31_000, true),
-        ("Grep", 19_000, false),
-        ("Grep", 21_000, true),
+        ("Bash", 7_900, false),
+        ("Bash", 8_100, true),
+        ("Grep", 7_900, false),
+        ("Grep", 8_100, true),
+        ("Read", 49_000, false),
+        ("Read", 51_000, true),
         ("mcp__x__y", 51_000, true),
     ] {
         let mut story = saying(say(tool, "x", chars)).begin().unwrap();

@@ -234,6 +234,33 @@ mod tests {
         written(TEMPLATE, &[(heading, body.to_owned())])
     }
 
+    // spec: S8
+    #[test]
+    fn what_the_model_wrote_stays_and_what_code_found_since_stands_below_it() {
+        let own =
+            written(TEMPLATE, &[("Session Title", "Seeds".to_owned()), ("Current State", "- Hiding them.".to_owned())]);
+        let found = |state: &str| {
+            let title = ("Session Title", "Something else".to_owned());
+            written(TEMPLATE, &[title, ("Current State", state.to_owned()), ("Worklog", "- dug a hole".to_owned())])
+        };
+        let body = |notes: &str, heading: &str| {
+            parts(notes).into_iter().find(|part| part.heading == heading).unwrap().body.trim().to_owned()
+        };
+        let once = continued(&own, &found("- a hole is dug"));
+        let again = continued(&once, &found("- two holes are dug"));
+        assert_eq!(check(TEMPLATE, &again), Ok(()));
+        assert_eq!(body(&again, "Session Title"), "Seeds");
+        assert_eq!(
+            body(&again, "Current State"),
+            format!("- Hiding them.\n{}\n- two holes are dug", SINCE.trim()),
+            "code replaces what code had added, and nothing else"
+        );
+        assert_eq!(body(&again, "Worklog"), "- dug a hole");
+        let adopted = adopted(&again);
+        assert_eq!(body(&adopted, "Current State"), "- Hiding them.\n- two holes are dug");
+        assert_eq!(check(TEMPLATE, &adopted), Ok(()));
+    }
+
     // spec: S1
     #[test]
     fn ten_sections_each_with_a_line_that_says_what_belongs_there() {
