@@ -202,7 +202,9 @@ pub async fn compaction(subject: &Subject<'_>) -> Option<Planned> {
     }
     let desk = &desk.measuring(&view.count);
     let subject = &Subject { desk, ..*subject };
-    let start = rounds::kept_from(&view.history, Some(&noted.upto), &desk.limits)?;
+    // What code keeps it can bring up to date at any moment, so there is nothing that is neither noted nor kept.
+    let covered = if view.written.is_some() { &noted.upto } else { &view.history.last()?.id };
+    let start = rounds::kept_from(&view.history, Some(covered), &desk.limits)?;
     let notes = view.written.is_some().then_some(text.as_str());
     let summary = summary(subject, &view.history[..start], notes)?;
     let draft = Draft { stretch: 0..start, author: Author::Notes, summary, beside: None };

@@ -51,9 +51,8 @@ impl Memory {
         };
         self.set_in_step(None).during(saving)?;
         self.stage(&planned, &landings).during(saving).map_err(abandon)?;
-        for (one, landing) in work.iter().zip(&indexes) {
-            landing.stage(&one.new, None).during(saving).map_err(abandon)?;
-        }
+        let staged = work.iter().zip(&indexes).map(|(one, landing)| landing.stage(&one.new, None));
+        let staged = staged.collect::<io::Result<Vec<_>>>().during(saving).map_err(abandon)?;
         let (length, last) = (self.journal.length().during(saving)?, self.last);
         let traces = planned.iter().zip(&landings).map(|(plan, landing)| plan.trace(landing)).collect();
         let change = self.write_down(cause, traces, notices).map_err(abandon)?;
@@ -78,6 +77,9 @@ impl Memory {
         self.journal.done(change.id).map_err(interrupted)?;
         self.read = self.journal.length().map_err(interrupted)?;
         self.take_over(&planned, &landings, overlay);
+        if beside.is_empty() {
+            self.stays_in_step(&work, &staged);
+        }
         Ok((change, beside))
     }
 
@@ -97,7 +99,7 @@ impl Memory {
         let moment = (self.clock.now(), self.next());
         for (plan, landing) in planned.iter().zip(landings) {
             match (&plan.text, &plan.was) {
-                (Some(text), _) => landing.stage(text.as_bytes(), plan.modified)?,
+                (Some(text), _) => drop(landing.stage(text.as_bytes(), plan.modified)?),
                 (None, Some((_, old))) => trash::keep(&self.place.trash, &plan.path, old.as_bytes(), moment)?,
                 (None, None) => {}
             }
@@ -111,13 +113,20 @@ impl Memory {
         let displaced = self.displaced();
         let mut beside = Vec::new();
         for (at, landing) in landings.iter().enumerate() {
-            match landing.land(displaced.as_ref(), self.limits.memory_file_bytes).map_err(|error| (at, error))? {
+            let landed = landing.land(displaced.as_ref(), self.limits.memory_file_bytes);
+            match landed.map_err(|error| (at + usize::from(self.has_changed(landing)), error))? {
                 Landed::Well => {}
                 Landed::Beside(copy) => beside.push((landing.path.clone(), What::Conflict(copy))),
                 Landed::Stays => beside.push((landing.path.clone(), What::Stays)),
             }
         }
         Ok(beside)
+    }
+
+    /// Whether a landing that failed had begun. If in doubt, it had: then it is finished at the next look.
+    fn has_changed(&self, landing: &Landing) -> bool {
+        let now = self.text(&landing.path).map(|found| found.map(|(entry, _)| entry.digest));
+        now.ok().as_ref() != Some(&landing.before)
     }
 
     /// What the memories will look like; those that may not be trusted yet are not among what the index is made from.

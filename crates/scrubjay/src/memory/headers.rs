@@ -9,12 +9,13 @@ use super::topic::Kind;
 use crate::digest::Digest;
 use std::fmt::Write as _;
 use std::io;
+use std::time::Duration;
 
 const NAME: &str = "headers";
 const STEP: &str = "in_step";
 const FORMAT: &str = "1";
 /// A file that changed this shortly before the table was written may have changed again without a trace.
-const TICK: i64 = 20_000_000;
+const TICK: i64 = Duration::from_millis(20).as_nanos() as i64;
 
 /// The table, and how far the journal had come when it was made.
 #[derive(Debug, Default)]

@@ -1,7 +1,7 @@
 //! The index in the store: kept in step with the files, with a person's words in it, whoever edits it when.
 
 use super::commit::{Overlay, Planned};
-use super::folder::Folder;
+use super::folder::{Folder, Stamp};
 use super::index::{self, Rebuilt};
 use super::journal::Cause;
 use super::landing::{Landed, Landing};
@@ -79,7 +79,7 @@ impl Memory {
         for scope in self.scopes() {
             let path = format!("{scope}{}", name::INDEX);
             let stat = self.folder_of(&path).and_then(|folder| folder.look(name::INDEX.as_ref())).ok().flatten();
-            state.push_str(&format!(" {:?}", stat.map(|stat| super::Stamp::of(&stat))));
+            state.push_str(&format!(" {:?}", stat.map(|stat| Stamp::of(&stat))));
         }
         state
     }
@@ -92,6 +92,18 @@ impl Memory {
 
     pub(super) fn set_in_step(&self, state: Option<&str>) -> io::Result<()> {
         headers::set_in_step(&Folder::open(&self.place.journal)?, state)
+    }
+
+    /// After a change that made every index anew and that nobody disturbed, there is nothing to look at next time. A state
+    /// that cannot be written down only costs that look.
+    pub(super) fn stays_in_step(&self, work: &[Reindexing], staged: &[Stamp]) {
+        let undisturbed = |(one, staged): (&Reindexing, &Stamp)| {
+            let now = one.folder.look(name::INDEX.as_ref()).ok().flatten().map(|stat| Stamp::of(&stat));
+            now.is_some_and(|now| (now.ino, now.size, now.modified) == (staged.ino, staged.size, staged.modified))
+        };
+        if work.len() == self.scopes().len() && work.iter().zip(staged).all(undisturbed) {
+            self.set_in_step(Some(&self.state_of_indexes())).unwrap_or_default();
+        }
     }
 
     /// The folders that have an index of their own.

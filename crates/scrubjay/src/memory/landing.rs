@@ -1,7 +1,7 @@
 //! The one way a file of the memory changes: written beside it, brought to the disk, exchanged in one move, and looked at
 //! once more, so that nobody's version is lost even if an editor saved it in between.
 
-use super::folder::Folder;
+use super::folder::{Folder, Stamp};
 use super::name;
 use crate::digest::Digest;
 use std::io;
@@ -52,7 +52,7 @@ impl Landing {
     }
 
     /// Write the new text beside the file and bring it to the disk.
-    pub(super) fn stage(&self, bytes: &[u8], modified: Option<i64>) -> io::Result<()> {
+    pub(super) fn stage(&self, bytes: &[u8], modified: Option<i64>) -> io::Result<Stamp> {
         let name = self.mark() + WRITTEN;
         // Only we write such names, and only under the lock: what stands there is left over.
         self.folder.remove(&name)?;

@@ -133,6 +133,7 @@ pub enum Team {
 
 /// Look at everything. What is as it was is taken over from the last look.
 pub(super) fn scan(folder: &Folder, before: &Scan, team: Team, limits: &Limits) -> io::Result<Scan> {
+    let before = before.entries.iter().map(|entry| (entry.path.as_str(), entry)).collect();
     let mut walk = Walk { before, team, limits, found: Scan::default(), room: limits.journal_found_bytes };
     walk.folder(folder, "", 0)?;
     walk.found.entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
@@ -140,7 +141,7 @@ pub(super) fn scan(folder: &Folder, before: &Scan, team: Team, limits: &Limits) 
 }
 
 struct Walk<'a> {
-    before: &'a Scan,
+    before: HashMap<&'a str, &'a Entry>,
     team: Team,
     limits: &'a Limits,
     found: Scan,
@@ -199,7 +200,7 @@ impl Walk<'_> {
             return;
         }
         let path = format!("{under}{text}");
-        let old = self.before.get(&path);
+        let old = self.before.get(path.as_str()).copied();
         match self.entry(folder, text, path, old) {
             Ok(Some(entry)) => self.found.entries.push(entry),
             Ok(None) => self.found.entries.extend(old.cloned()),

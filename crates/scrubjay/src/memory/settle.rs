@@ -163,8 +163,12 @@ impl Memory {
         };
         let mut texts = std::mem::take(&mut self.scan.texts);
         let mut edits = Vec::new();
+        let mut known = before.entries.iter().peekable();
         for entry in &mut self.scan.entries {
-            let was = before.get(&entry.path);
+            while let Some(gone) = known.next_if(|was| was.path < entry.path) {
+                edits.push(trace(&gone.path, Some(gone), None, None));
+            }
+            let was = known.next_if(|was| was.path == entry.path);
             if let Some(was) = was.filter(|was| was.digest == entry.digest) {
                 entry.kept |= was.kept;
                 continue;
@@ -173,13 +177,14 @@ impl Memory {
             entry.kept = text.is_some();
             edits.push(trace(&entry.path, was, Some(entry), text));
         }
-        let gone = before.entries.iter().filter(|was| self.scan.get(&was.path).is_none());
-        edits.extend(gone.map(|was| trace(&was.path, Some(was), None, None)));
+        edits.extend(known.map(|gone| trace(&gone.path, Some(gone), None, None)));
         if edits.is_empty() {
             return Ok(());
         }
         repairs.outside = edits.iter().map(|edit| edit.path.clone()).collect();
-        self.write_down(Cause::Outside, edits, Vec::new()).map(drop)
+        // Of more new files than can be kept at one look, the journal has nothing to say.
+        edits.retain(|edit| edit.before.is_some() || edit.text.is_some());
+        if edits.is_empty() { Ok(()) } else { self.write_down(Cause::Outside, edits, Vec::new()).map(drop) }
     }
 
     /// No number is given twice, not even one of a change that was taken back before it began.
