@@ -190,8 +190,12 @@ fn notes_results_and_sessions_are_found_beside_memories() {
         assert_eq!(shelves(&[shelf]), [shelf]);
     }
     let said = archive.find(None, &bench.query("ice near Svalbard"), &[Shelf::Sessions]);
-    assert_eq!((said[0].session.as_str(), archive.text(&said[0]).as_deref()), ("one", Some("On the ice, near Svalbard.")));
-    let texts: Vec<_> = archive.find(None, &query, &[Shelf::Sessions]).iter().filter_map(|one| archive.text(one)).collect();
+    assert!(said.iter().all(|one| one.session == "one" && one.file == bench.project.transcript("one")));
+    let texts: Vec<_> = said.iter().filter_map(|one| archive.text(one)).collect();
+    assert_eq!(texts.len(), 2, "the answer, and the question beside it: {texts:?}");
+    assert!(texts.contains(&"On the ice, near Svalbard.".to_owned()), "{texts:?}");
+    let texts: Vec<_> =
+        archive.find(None, &query, &[Shelf::Sessions]).iter().filter_map(|one| archive.text(one)).collect();
     assert!(!texts.iter().any(|text| text.contains("recalled")), "what was recalled is not found again: {texts:?}");
 
     first.say(Role::User, Origin::Person, vec![Block::text("And narwhals?")], bench.clock.now()).unwrap();
