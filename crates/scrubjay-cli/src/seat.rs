@@ -12,7 +12,6 @@ use crate::web_fetch::{Reach, WebFetch};
 use crate::workplace::Workplace;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use scrubjay::{Remembering, Session};
 use scrubjay::clock::Clock;
 use scrubjay::context::microcompaction::server_clearing;
 use scrubjay::desk::{Desk, OwnWords, Person};
@@ -25,6 +24,7 @@ use scrubjay::settings::key;
 use scrubjay::tool::Tool;
 use scrubjay::tools::{self, Keeper};
 use scrubjay::transcript::{Began, FORMAT, Opening, Options, Thinking, Transcript, Ttl};
+use scrubjay::{Remembering, Session};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -196,7 +196,8 @@ impl Seat {
         let told = if recorded.is_none() { self.told() } else { None };
         let system = recorded.map(|opening| opening.system.clone()).unwrap_or_else(|| {
             let behaviour = told.as_ref().map(|told| told.behaviour.clone());
-            let parts: Vec<String> = [prompts::system(&self.workplace.surroundings())].into_iter().chain(behaviour).collect();
+            let parts: Vec<String> =
+                [prompts::system(&self.workplace.surroundings())].into_iter().chain(behaviour).collect();
             parts.join("\n\n").into()
         });
         let indexes = told.map(|told| told.indexes).unwrap_or_default();

@@ -529,6 +529,22 @@ mod tests {
         assert_eq!(here.decide("Bash", &runs("cat linked")), Verdict::Allow);
     }
 
+    // spec: R2
+    #[test]
+    fn the_memory_directory_is_free_to_read_and_its_changes_can_be_undone() {
+        let memory = Some(PathBuf::from("/data/memory"));
+        let with = |mode| Permissions { memory: memory.clone(), own: vec!["/data".into()], ..permissions(mode, &[]) };
+        let (inside, beside) = ("/data/memory/user_tea.md", "/data/provenance/rests_on.jsonl");
+        for mode in Mode::ALL {
+            assert_eq!(with(mode).decide("Read", &Effect::Reads(vec![inside.into()])), Verdict::Allow);
+            let written = with(mode).decide("Write", &Effect::Writes(inside.into()));
+            assert_eq!(written == Verdict::Allow, !matches!(mode, ReadOnly | Plan), "{mode:?}");
+            assert_ne!(with(mode).decide("Write", &Effect::Writes(beside.into())), Verdict::Allow, "{mode:?}");
+        }
+        let denied = Permissions { deny: vec!["Write".parse().unwrap()], ..with(Ask) };
+        assert!(matches!(denied.decide("Write", &Effect::Writes(inside.into())), Verdict::Deny(_)));
+    }
+
     #[test]
     fn modes_have_names() {
         for mode in Mode::ALL {

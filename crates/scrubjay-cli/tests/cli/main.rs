@@ -9,6 +9,7 @@ mod commands;
 mod compaction;
 mod instructions;
 mod print;
+mod remembering;
 mod results;
 mod stage;
 mod survival;

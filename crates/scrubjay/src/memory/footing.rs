@@ -10,9 +10,29 @@ use std::sync::Arc;
 
 /// Words with which a person asks for a memory.
 const ASKING: &[&str] = &[
-    "remember", "memor", "don't forget", "do not forget", "keep in mind", "note that", "from now on", "always", "never",
-    "merk dir", "merke dir", "ab jetzt", "retiens", "souviens", "recuerda", "acuérdate", "ricorda", "lembr", "запомни",
-    "记住", "記住", "覚えて", "기억",
+    "remember",
+    "memor",
+    "don't forget",
+    "do not forget",
+    "keep in mind",
+    "note that",
+    "from now on",
+    "always",
+    "never",
+    "merk dir",
+    "merke dir",
+    "ab jetzt",
+    "retiens",
+    "souviens",
+    "recuerda",
+    "acuérdate",
+    "ricorda",
+    "lembr",
+    "запомни",
+    "记住",
+    "記住",
+    "覚えて",
+    "기억",
 ];
 /// Of a memory's words, in percent, that the person must have said where nothing else came in between.
 const SOME: usize = 25;

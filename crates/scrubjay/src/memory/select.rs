@@ -33,11 +33,7 @@ pub fn prompt(query: &str, among: &Candidates, tools: &[String], nonce: &str, li
         system: prompts::select(limits.recall_places, nonce).into(),
         instructions: Vec::new(),
         history: vec![Arc::new(message)],
-        options: Options {
-            max_output: Some(limits.select_tokens),
-            thinking: Thinking::Off,
-            ..Options::default()
-        },
+        options: Options { max_output: Some(limits.select_tokens), thinking: Thinking::Off, ..Options::default() },
     }
 }
 
@@ -51,7 +47,8 @@ struct Answer {
 /// `None` if it is not an answer.
 pub fn chosen(answer: &str, among: &Candidates, limits: &Limits) -> Option<Vec<String>> {
     let text = answer.trim();
-    let inner = text.strip_prefix("```json").or_else(|| text.strip_prefix("```")).and_then(|rest| rest.strip_suffix("```"));
+    let inner =
+        text.strip_prefix("```json").or_else(|| text.strip_prefix("```")).and_then(|rest| rest.strip_suffix("```"));
     let Answer { selected_memories } = serde_json::from_str(inner.unwrap_or(text).trim()).ok()?;
     let most = usize::try_from(limits.recall_places).unwrap_or(usize::MAX);
     let mut chosen: Vec<String> = Vec::new();
@@ -83,7 +80,10 @@ mod tests {
             (r#"{"selected_memories": ["b.md", "a.md"]}"#, some(&["b.md", "a.md"])),
             (r#"{"selected_memories": []}"#, some(&[])),
             (r#"{"selected_memories": ["b.md", "b.md", "zzz.md", "../a.md", "/etc/passwd"]}"#, some(&["b.md"])),
-            (r#"{"selected_memories": ["a.md","b.md","c.md","d.md","e.md","f.md"]}"#, some(&["a.md", "b.md", "c.md", "d.md", "e.md"])),
+            (
+                r#"{"selected_memories": ["a.md","b.md","c.md","d.md","e.md","f.md"]}"#,
+                some(&["a.md", "b.md", "c.md", "d.md", "e.md"]),
+            ),
             ("```json\n{\"selected_memories\": [\"team/g.md\"]}\n```", some(&["team/g.md"])),
             ("", None),
             ("a.md", None),

@@ -142,8 +142,7 @@ impl SharedMemory {
             Some(Recollection { path, text, changed, gone: Vec::new() })
         };
         let mut found: Vec<Recollection> = paths.iter().filter_map(read).collect();
-        let texts: Vec<_> =
-            found.iter().map(|one| freshness::Memory { path: &one.path, text: &one.text }).collect();
+        let texts: Vec<_> = found.iter().map(|one| freshness::Memory { path: &one.path, text: &one.text }).collect();
         let gone = freshness::drift(&texts, root, &self.limits, stop);
         found.iter_mut().zip(gone).for_each(|(one, gone)| one.gone = gone);
         found

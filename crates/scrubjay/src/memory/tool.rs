@@ -62,14 +62,17 @@ impl MemoryTool {
 
     /// Answer one call: the text of its result, or of its failure. Blocks.
     pub fn answer(&self, input: &Value, occasion: &Occasion) -> Said {
-        let command = Command::deserialize(input).map_err(|error| format!("Error: The input is not a command: {error}"))?;
+        let command =
+            Command::deserialize(input).map_err(|error| format!("Error: The input is not a command: {error}"))?;
         match command {
             Command::View { path, view_range } => self.view(&path, view_range),
             Command::Create { path, file_text } => self.create(&path, &file_text, occasion),
             Command::StrReplace { path, old_str, new_str } => {
                 self.replace(&path, &old_str, &new_str.unwrap_or_default(), occasion)
             }
-            Command::Insert { path, insert_line, insert_text } => self.insert(&path, insert_line, &insert_text, occasion),
+            Command::Insert { path, insert_line, insert_text } => {
+                self.insert(&path, insert_line, &insert_text, occasion)
+            }
             Command::Delete { path } => self.delete(&path),
             Command::Rename { old_path, new_path } => self.rename(&old_path, &new_path),
         }
@@ -234,7 +237,8 @@ impl MemoryTool {
     fn below(&self, inside: &str) -> Result<Vec<(Entry, String)>, String> {
         self.memory.with(|memory| {
             memory.refresh().map_err(said)?;
-            let is_below = |path: &str| path == inside || path.strip_prefix(inside).is_some_and(|rest| rest.starts_with('/'));
+            let is_below =
+                |path: &str| path == inside || path.strip_prefix(inside).is_some_and(|rest| rest.starts_with('/'));
             let paths: Vec<String> =
                 memory.scan().entries.iter().map(|entry| entry.path.clone()).filter(|path| is_below(path)).collect();
             let read = |path: &String| memory.text(path).map_err(said).transpose();
@@ -285,7 +289,10 @@ fn inside(path: &str) -> Result<&str, String> {
     let rest = path.strip_prefix(ROOT).filter(|rest| rest.is_empty() || rest.starts_with('/'));
     let Some(rest) = rest else { return Err(format!("Error: Path must start with {ROOT}, got: {path}")) };
     let lower = rest.to_lowercase();
-    let climbs = rest.split('/').any(|step| step == "..") || rest.contains(['\\', '\0']) || lower.contains("%2e") || lower.contains("%2f");
+    let climbs = rest.split('/').any(|step| step == "..")
+        || rest.contains(['\\', '\0'])
+        || lower.contains("%2e")
+        || lower.contains("%2f");
     if climbs {
         return Err(format!("Error: Path {path} would escape {ROOT} directory"));
     }

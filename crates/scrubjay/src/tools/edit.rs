@@ -1,9 +1,9 @@
 //! Edit: one exact piece of text for another.
 
 use super::input::{at_once, card, parse};
+use super::keeper::{self, Keeper, Kept, Replacement};
 use super::place::resolve;
 use super::shown::{counted, cut, shown, shown_path};
-use super::keeper::{self, Keeper, Kept, Replacement};
 use super::write::{Standing, standing};
 use crate::model::Pending;
 use crate::tool::{Bench, Effect, Tool, ToolOutcome};
