@@ -106,6 +106,7 @@ impl Turns {
             tools: Arc::from([]),
             system: Arc::from("be brief"),
             instructions: Vec::new(),
+            nonce: String::new(),
             options: Options::default(),
         };
         transcript.append(Entry::Opened { opening: Arc::new(opening), because: None }, Timestamp::UNIX_EPOCH)?;

@@ -10,6 +10,7 @@ mod compaction;
 mod hiding;
 mod instructions;
 mod print;
+mod remembering;
 mod results;
 mod stage;
 mod survival;

@@ -8,13 +8,16 @@ mod moments;
 mod noting;
 mod planning;
 mod reading_back;
+mod recalling;
 mod receipts;
 
 pub use compacting::Compacted;
 pub use instructing::Instructed;
+pub use recalling::Remembering;
 
 use instructing::Rereading;
 use noting::Noting;
+use recalling::Recalling;
 use receipts::Receipts;
 
 use crate::agents::fork::{self, Origins};
@@ -32,6 +35,7 @@ use crate::model::{ModelError, Reply};
 use crate::prompt::Prompt;
 use crate::prompts;
 use crate::settings::key;
+use crate::tool::Occasion;
 use crate::transcript::{Call, Cause, Entry, Opening, Transcript, TranscriptError};
 use crate::turn::{self, Halt, Hand, Round, Stage};
 use jiff::Timestamp;
@@ -45,6 +49,7 @@ pub struct Session {
     desk: Desk,
     interrupt: Interrupt,
     noting: Noting,
+    recalling: Recalling,
     receipts: Receipts,
     /// Whether the person was told that the window is nearly full.
     warned: bool,
@@ -107,9 +112,9 @@ impl Session {
     /// here on, and recorded again only when it differs from what was last sent.
     pub fn new(transcript: Transcript, desk: Desk, opening: Opening) -> Result<Self, Error> {
         let receipts = Receipts::open(&transcript, &desk);
-        let (interrupt, noting) = (Interrupt::default(), Noting::default());
+        let (interrupt, noting, recalling) = (Interrupt::default(), Noting::default(), Recalling::default());
         let (warned, weighed, rules, reread) = (false, 0, Vec::new(), None);
-        let mut session = Self { transcript, desk, interrupt, noting, receipts, warned, weighed, rules, reread };
+        let mut session = Self { transcript, desk, interrupt, noting, recalling, receipts, warned, weighed, rules, reread };
         session.open(opening)?;
         session.close_open_calls()?;
         Ok(session)
@@ -149,6 +154,7 @@ impl Session {
         if !self.compact_if_due(cancel).await? {
             self.plan_ahead(cancel).await?;
         }
+        self.bring_back(cancel).await?;
         self.warn_if_nearly_full();
         context::fits(&self.transcript, &self.desk)?;
         self.announce();
@@ -209,8 +215,9 @@ impl Session {
             })
             .collect();
         let seen = self.transcript.view().files.clone();
-        let (gate, stage, view) = (&self.desk.gate, Stage::Front(self.scene()), Some(self.transcript.view()));
-        let hand = Hand { gate, seen: &seen, cancel, stage, view };
+        let (occasion, view) = (&self.occasion(), Some(self.transcript.view()));
+        let (gate, stage) = (&self.desk.gate, Stage::Front(self.scene()));
+        let hand = Hand { gate, seen: &seen, occasion, cancel, stage, view };
         let round = turn::run_tools(&self.desk, &calls, &hand).await;
         let (interrupted, stop) = (round.interrupted, round.stop.clone());
         self.admit(round, &calls)?;
@@ -237,6 +244,12 @@ impl Session {
         self.heed(round.hiding)?;
         self.add_context(HookEvent::PostToolUse, round.context)?;
         self.tell_rules()
+    }
+
+    /// What led to the calls that are run now.
+    fn occasion(&self) -> Occasion {
+        let history = self.transcript.view().history.clone().into();
+        Occasion { session: self.transcript.session().clone(), history, errand: None }
     }
 
     fn results_folder(&self) -> Option<PathBuf> {
@@ -305,7 +318,8 @@ impl Session {
     /// What a fork of this session starts from.
     pub fn origins(&self) -> Origins {
         let view = self.transcript.view();
-        Origins { prompt: Prompt::of(view), seen: view.files.clone(), results: self.results_folder() }
+        let session = self.transcript.session().clone();
+        Origins { session, prompt: Prompt::of(view), seen: view.files.clone(), results: self.results_folder() }
     }
 
     /// Record what an errand took and what it left.

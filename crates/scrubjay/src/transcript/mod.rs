@@ -7,7 +7,9 @@ mod marks;
 mod opening;
 mod view;
 
-pub use entry::{Author, Began, Call, Cause, Compaction, Entry, EntryId, Noted, Record, Spilled, Trigger, Writer};
+pub use entry::{
+    Author, Began, Call, Cause, Compaction, Entry, EntryId, Noted, Recalled, Record, Spilled, Trigger, Writer,
+};
 pub use file::{Damage, FORMAT, Log, Reading, read, read_as, read_from, take_pen};
 pub use hiding::{Hidden, Hiding, Span, Way};
 pub use marks::{Brought, Finding, Marks, Report, Segment, What};

@@ -9,7 +9,7 @@ use crate::hooks::{HookOutcome, Moment, Permission};
 use crate::message::{Block, ToolResult, ToolUse};
 use crate::model::Pending;
 use crate::prompts;
-use crate::tool::{Bench, Effect, Tool, ToolOutcome};
+use crate::tool::{Bench, Effect, Occasion, Tool, ToolOutcome};
 use crate::transcript::{Hiding, View};
 use futures::FutureExt as _;
 use futures::StreamExt as _;
@@ -70,6 +70,8 @@ pub struct Hand<'a> {
     pub gate: &'a Gate,
     /// What the model has seen.
     pub seen: &'a FilesSeen,
+    /// What led to the calls.
+    pub occasion: &'a Occasion,
     /// Set when the person interrupts.
     pub cancel: &'a CancellationToken,
     /// Whether a person watches.
@@ -113,7 +115,7 @@ enum Fate {
 
 impl Round {
     fn take(&mut self, done: Finished) {
-        let ToolOutcome { parts, is_error, saw, hiding } = done.outcome;
+        let ToolOutcome { parts, is_error, saw, hiding, notices: _ } = done.outcome;
         if !is_error {
             self.wrote.extend(done.wrote);
         }
@@ -156,6 +158,7 @@ async fn run_one(desk: &Desk, call: &ToolUse, hand: &Hand<'_>, seen: &FilesSeen)
         done = worked => done,
     };
     let text = outcome.parts.iter().filter_map(Block::as_text).collect::<Vec<_>>().join("\n");
+    outcome.notices.iter().for_each(|notice| hand.stage.emit(desk, Event::Notice(notice.clone())));
     let (id, tool, is_error) = (call.id.clone(), call.name.clone(), outcome.is_error);
     hand.stage.emit(desk, Event::ToolFinished { call: id, tool, is_error, text });
     let wrote = match effect {
@@ -235,8 +238,8 @@ async fn perform(desk: &Desk, (call, approved): (&ToolUse, &Effect), hand: &Hand
             known.join(", ")
         ));
     };
-    let (dir, limits, Hand { cancel, view, .. }) = (&desk.dir, &desk.limits, *hand);
-    let bench = Bench { dir, seen, limits, call: &call.id, approved, cancel, view };
+        let (dir, limits, Hand { occasion, cancel, view, .. }) = (&desk.dir, &desk.limits, *hand);
+    let bench = Bench { dir, seen, limits, call: &call.id, approved, occasion, cancel, view };
     let called = AssertUnwindSafe(tool.call(&call.input, &bench)).catch_unwind().await;
     let outcome = called.unwrap_or_else(|_| {
         ToolOutcome::error(format!(

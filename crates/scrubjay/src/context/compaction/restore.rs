@@ -6,7 +6,7 @@ use super::todo;
 use crate::message::{Block, Message, Origin, Role, ToolCallId, ToolUse};
 use crate::prompts;
 use crate::tokens;
-use crate::tool::{Bench, Effect, ToolOutcome};
+use crate::tool::{Bench, Effect, Occasion, ToolOutcome};
 use crate::tools;
 use crate::transcript::{Brought, CLEARED, Compaction};
 use serde_json::json;
@@ -103,8 +103,8 @@ impl<'a> Lost<'a> {
         let tool = desk.tools.iter().find(|tool| tool.spec().name == SKILL)?;
         let (call, cancel, input) = (ToolCallId::new("restored"), CancellationToken::new(), json!({ "name": name }));
         let (approved, limits) = (&Effect::Nothing, &*desk.limits);
-        let bench =
-            Bench { dir: &desk.dir, seen: &view.files, limits, call: &call, approved, cancel: &cancel, view: None };
+        let (dir, seen, occasion) = (&*desk.dir, &view.files, &Occasion::default());
+        let bench = Bench { dir, seen, limits, call: &call, approved, occasion, cancel: &cancel, view: None };
         match tool.call(&input, &bench).await {
             ToolOutcome { is_error: false, parts, .. } => parts.first()?.as_text().map(str::to_owned),
             _ => None,
