@@ -216,7 +216,11 @@ fn alarms(rules: &Rules, kind: &str, root: Option<PathBuf>, extensions: &[&str],
     let scanned = started.elapsed();
     let megabytes = bytes as f64 / 1e6;
     let rate = |wanted: Certainty| {
-        counts.iter().filter(|((certainty, _), _)| *certainty == wanted).map(|(_, n)| *n as f64).sum::<f64>()
+        counts
+            .iter()
+            .filter(|((certainty, _), _)| *certainty == wanted)
+            .map(|(_, n)| *n as f64)
+            .fold(0.0, |sum, n| sum + n)
             / megabytes
     };
     println!(

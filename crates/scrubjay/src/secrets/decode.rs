@@ -34,7 +34,7 @@ fn decoded(run: &str) -> Option<String> {
 }
 
 fn hexadecimal(run: &str) -> Option<Vec<u8>> {
-    let even = run.len() % 2 == 0 && run.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let even = run.len().is_multiple_of(2) && run.bytes().all(|byte| byte.is_ascii_hexdigit());
     even.then(|| run.as_bytes().chunks_exact(2).filter_map(pair).collect())
 }
 
