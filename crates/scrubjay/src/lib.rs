@@ -6,9 +6,11 @@
 // words
 pub mod limits;
 pub mod clock;
+pub mod dates;
 pub mod digest;
 pub mod fence;
 pub mod frontmatter;
+pub mod secrets;
 pub mod paths;
 pub mod settings;
 pub mod message;

@@ -8,9 +8,11 @@ use std::path::{Path, PathBuf};
 const ORDER: &[&str] = &[
     "limits",
     "clock",
+    "dates",
     "digest",
     "fence",
     "frontmatter",
+    "secrets",
     "paths",
     "settings",
     "message",

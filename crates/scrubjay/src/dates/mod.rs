@@ -1,0 +1,231 @@
+//! Dates inside prose, reckoned from the day the words were said: what "by Thursday" meant is lost tomorrow.
+//!
+//! A closed grammar, English and Chinese. It answers where it is certain; a wrong date in long-term memory is worse than none. Where
+//! people differ it gives a date only if all readings agree, and otherwise notes the day the words were said:
+//!
+//! - "next Friday" is the soonest Friday, or Friday of next week. Said on a Saturday both are the same day; said on a Wednesday it is
+//!   left as it stands. "last" and "this" likewise, and month names. In Chinese 下周五 is always the Friday of next week.
+//! - "Friday" alone looks ahead or back as its sentence does (`tense`). Said on a Friday it is left as it stands.
+//! - "October 2" is the one its sentence looks to, or one that is less than a month away.
+//! - `05/06/2026` could be two days and is none. A week begins on Monday. "Monday to Friday" and "every Friday" are no dates, and a quarter
+//!   may be a fiscal one.
+
+mod calendar;
+mod chinese;
+mod english;
+mod month_day;
+mod numeric;
+mod tense;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use jiff::civil::Date;
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+/// How exact a date is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Granularity {
+    /// One day.
+    Day,
+    /// A few days, or a week.
+    Week,
+    /// A month.
+    Month,
+    /// A year.
+    Year,
+}
+
+/// What the words mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum When {
+    /// From the first of these days to the last; one day is both.
+    Days {
+        /// First day.
+        first: Date,
+        /// Last day, itself included.
+        last: Date,
+    },
+    /// Reckoned from the day they were said, but people would differ how.
+    Unclear,
+}
+
+/// Whether the words name the day by themselves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// The same day whenever they are read.
+    Absolute,
+    /// Another day when they are read tomorrow.
+    Relative,
+}
+
+/// Words in a text that mean a date.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// The bytes they take.
+    pub span: Range<usize>,
+    /// What they mean.
+    pub when: When,
+    /// How exactly.
+    pub granularity: Granularity,
+    /// Whether they need the day they were said.
+    pub kind: Kind,
+}
+
+/// What a grammar made of some words.
+#[derive(Debug, Clone, Copy)]
+struct Reading {
+    when: When,
+    granularity: Granularity,
+    kind: Kind,
+}
+
+impl Reading {
+    fn absolute(first: Date, last: Date, granularity: Granularity) -> Self {
+        Self { when: When::Days { first, last }, granularity, kind: Kind::Absolute }
+    }
+
+    fn relative(first: Date, last: Date, granularity: Granularity) -> Self {
+        Self { when: When::Days { first, last }, granularity, kind: Kind::Relative }
+    }
+
+    fn day(date: Date) -> Self {
+        Self::relative(date, date, Granularity::Day)
+    }
+
+    fn is_relative(&self) -> bool {
+        self.kind == Kind::Relative
+    }
+
+    fn unclear() -> Self {
+        Self { when: When::Unclear, granularity: Granularity::Day, kind: Kind::Relative }
+    }
+
+    /// The day, if the readings people give agree on one.
+    fn agreed(one: Option<Date>, other: Option<Date>) -> Option<Self> {
+        let (one, other) = (one?, other?);
+        Some(if one == other { Self::day(one) } else { Self::unclear() })
+    }
+}
+
+/// The dates in `text`, in order and apart from each other, with `said` as the day on which it was said.
+///
+/// ```
+/// use scrubjay::dates::{When, find};
+/// let said = jiff::civil::date(2026, 11, 16);
+/// let found = find("The freeze starts Thursday.", said);
+/// let thursday = jiff::civil::date(2026, 11, 19);
+/// assert_eq!(found[0].when, When::Days { first: thursday, last: thursday });
+/// ```
+pub fn find(text: &str, said: Date) -> Vec<Found> {
+    let words = words::split(text);
+    let mut all: Vec<Found> = english::find(text, &words, said);
+    all.extend(chinese::find(text, said));
+    all.sort_by_key(|found| (found.span.start, std::cmp::Reverse(found.span.end)));
+    let code = words::code(text);
+    let done = Done::of(text);
+    let mut end = 0;
+    all.retain(|found| {
+        let apart = found.span.start >= end;
+        let in_code = code.iter().any(|code| code.start < found.span.end && found.span.start < code.end);
+        if apart {
+            end = found.span.end;
+        }
+        apart && !in_code && (found.kind == Kind::Absolute || !done.contains(found.span.start))
+    });
+    all
+}
+
+/// `text` with every relative date made absolute, its own words kept beside it: "by 2026-11-19 (Thursday)".
+///
+/// Words that people would read differently keep their place and get the day they were said. A sentence that was done once is not
+/// touched again: what it still leaves open was left open on purpose.
+///
+/// ```
+/// let said = jiff::civil::date(2026, 11, 16);
+/// assert_eq!(scrubjay::dates::absolute("Send it by Thursday.", said), "Send it by 2026-11-19 (Thursday).");
+/// ```
+pub fn absolute(text: &str, said: Date) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut from = 0;
+    for found in find(text, said).into_iter().filter(|found| found.kind == Kind::Relative) {
+        out.push_str(&text[from..found.span.start]);
+        out.push_str(&explained(&text[found.span.clone()], &found, said));
+        from = found.span.end;
+    }
+    out.push_str(&text[from..]);
+    out
+}
+
+const SAID: &str = " (said on ";
+const SAID_HAN: &str = "（说于 ";
+
+fn explained(words: &str, found: &Found, said: Date) -> String {
+    let han = words.starts_with(words::is_han);
+    let When::Days { first, last } = found.when else {
+        return if han { format!("{words}{SAID_HAN}{said}）") } else { format!("{words}{SAID}{said})") };
+    };
+    let date = match found.granularity {
+        Granularity::Month => first.strftime("%Y-%m").to_string(),
+        Granularity::Year => first.strftime("%Y").to_string(),
+        _ if first == last => first.to_string(),
+        _ if han => format!("{first} 至 {last}"),
+        _ => format!("{first} to {last}"),
+    };
+    match () {
+        () if han => format!("{date}（{words}）"),
+        // "in two weeks" is when, not what: the date needs its preposition.
+        () if words.starts_with("in ") || words.starts_with("In ") => format!("on {date} ({words})"),
+        () => format!("{date} ({words})"),
+    }
+}
+
+/// The sentences in which a date already stands beside its words, or the day they were said.
+struct Done {
+    /// Where sentences end.
+    ends: Vec<usize>,
+    sentences: BTreeSet<usize>,
+}
+
+impl Done {
+    fn of(text: &str) -> Self {
+        let marks = text.match_indices(['.', '!', '?', ';', '。', '！', '？', '；']).map(|(at, _)| at);
+        let mut ends: Vec<usize> = marks.chain(words::empty_lines(text)).collect();
+        ends.sort_unstable();
+        let mut done = Self { ends, sentences: BTreeSet::new() };
+        for (at, _) in text.match_indices(['(', '（']).filter(|(at, _)| is_explanation(text, *at)) {
+            done.sentences.insert(done.sentence(at));
+        }
+        done
+    }
+
+    fn sentence(&self, at: usize) -> usize {
+        self.ends.partition_point(|end| *end < at)
+    }
+
+    fn contains(&self, at: usize) -> bool {
+        self.sentences.contains(&self.sentence(at))
+    }
+}
+
+/// Whether the bracket at `at` opens the words of the date before it, or the day on which the words before it were said.
+fn is_explanation(text: &str, at: usize) -> bool {
+    let (before, inside) = (text[..at].trim_end_matches(' '), &text[at..]);
+    let said = inside.starts_with(SAID.trim_start()) || inside.starts_with(SAID_HAN);
+    let inside = inside.split([')', '）']).next().unwrap_or_default();
+    match date_at_the_end(before) {
+        _ if said => true,
+        [4] => inside.contains("year") || inside.contains('年'),
+        [4, 2] | [4, 2, 2] => true,
+        _ => false,
+    }
+}
+
+/// How long the parts of the date are that a text ends in: `2026-11-19` is four, two and two.
+fn date_at_the_end(text: &str) -> &'static [usize] {
+    const SHAPES: &[&[usize]] = &[&[4], &[4, 2], &[4, 2, 2]];
+    let start = text.trim_end_matches(|c: char| c.is_ascii_digit() || c == '-').len();
+    let parts: Vec<usize> = text[start..].split('-').map(str::len).collect();
+    SHAPES.iter().find(|shape| **shape == parts).copied().unwrap_or_default()
+}

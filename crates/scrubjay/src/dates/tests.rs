@@ -1,0 +1,285 @@
+use super::*;
+use jiff::civil::date;
+use proptest::prelude::*;
+
+/// Monday.
+const SAID: Date = date(2026, 11, 16);
+
+/// Each date as `2026-11-19`, a range as `first..last`, `?` where people differ.
+fn read(text: &str, said: Date) -> Vec<String> {
+    let one = |found: Found| match found.when {
+        When::Unclear => "?".to_owned(),
+        When::Days { first, last } if first == last => first.to_string(),
+        When::Days { first, last } => format!("{first}..{last}"),
+    };
+    find(text, said).into_iter().map(one).collect()
+}
+
+#[track_caller]
+fn table(said: Date, rows: &[(&str, &[&str])]) {
+    for (text, expected) in rows {
+        assert_eq!(read(text, said), *expected, "{text}");
+    }
+}
+
+#[test]
+fn english_days() {
+    table(
+        SAID,
+        &[
+            ("Ship it today", &["2026-11-16"]),
+            ("tomorrow's review", &["2026-11-17"]),
+            ("the day after tomorrow", &["2026-11-18"]),
+            ("It broke last night.", &["2026-11-15"]),
+            ("The freeze starts Thursday.", &["2026-11-19"]),
+            ("Finish the draft by Thursday", &["2026-11-19"]),
+            ("The vendor shipped it on Thursday.", &["2026-11-12"]),
+            ("The review is scheduled for Friday.", &["2026-11-20"]),
+            ("We will meet on Fri.", &["2026-11-20"]),
+            ("this Friday", &["2026-11-20"]),
+            ("this coming Friday", &["2026-11-20"]),
+            ("Tuesday of next week", &["2026-11-24"]),
+            ("next week on Tuesday", &["2026-11-24"]),
+            ("next week", &["2026-11-23..2026-11-29"]),
+            ("last month", &["2026-10-01..2026-10-31"]),
+            ("next year", &["2027-01-01..2027-12-31"]),
+            ("this weekend", &["2026-11-21..2026-11-22"]),
+            ("three weeks ago", &["2026-10-26"]),
+            ("It will expire in 10 days", &["2026-11-26"]),
+            ("two days from now", &["2026-11-18"]),
+            ("2 weeks after tomorrow", &["2026-12-01"]),
+            ("the 20th of next month", &["2026-12-20"]),
+            ("by the end of the month", &["2026-11-30"]),
+            ("It is due Dec. 4", &["2026-12-04"]),
+            ("We met on 2 October", &["2026-10-02"]),
+            ("Thu, Nov 19", &["2026-11-19"]),
+            ("July 4th of last year", &["2025-07-04"]),
+        ],
+    );
+}
+
+#[test]
+fn absolute_dates_are_the_same_whenever_they_are_read() {
+    for said in [SAID, date(1999, 1, 1)] {
+        table(
+            said,
+            &[
+                ("on 2026-11-19", &["2026-11-19"]),
+                ("at 2026-11-19T10:00:00.5Z.", &["2026-11-19"]),
+                ("22/04/2016 or 4/22/2016", &["2016-04-22", "2016-04-22"]),
+                ("Thursday, November 19, 2026", &["2026-11-19"]),
+                ("19th of Nov. 2026", &["2026-11-19"]),
+                ("March 2026", &["2026-03-01..2026-03-31"]),
+                ("2026年11月19日", &["2026-11-19"]),
+            ],
+        );
+    }
+}
+
+#[test]
+fn where_people_differ_nobody_guesses() {
+    let wednesday = date(2026, 11, 18);
+    table(
+        wednesday,
+        &[
+            ("next Friday", &["?"]),
+            ("next Tuesday", &["2026-11-24"]),
+            ("last Tuesday", &["?"]),
+            ("last Friday", &["2026-11-13"]),
+            ("this Monday", &["?"]),
+            ("We will meet Wednesday", &["?"]),
+            ("Standup is Friday", &["?"]),
+            ("It was moved to Friday", &["?"]),
+            ("early next week", &["?"]),
+            ("3 days before Friday", &["?"]),
+            ("next weekend", &["?"]),
+            ("the end of the week", &["?"]),
+            ("next December", &["?"]),
+            ("next March", &["2027-03-01..2027-03-31"]),
+            ("June 5", &["?"]),
+        ],
+    );
+}
+
+#[test]
+fn chinese_days() {
+    table(
+        SAID,
+        &[
+            ("明天发布", &["2026-11-17"]),
+            ("大后天见", &["2026-11-19"]),
+            ("周四要交报告", &["2026-11-19"]),
+            ("上周五修好了", &["2026-11-13"]),
+            ("下周五之前", &["2026-11-27"]),
+            ("本周三", &["2026-11-18"]),
+            ("下个月5号", &["2026-12-05"]),
+            ("月底前完成", &["2026-11-30"]),
+            ("三天前", &["2026-11-13"]),
+            ("10天后到期", &["2026-11-26"]),
+            ("两周后", &["2026-11-30"]),
+            ("将在12月4日上线", &["2026-12-04"]),
+            ("明年3月", &["2027-03-01..2027-03-31"]),
+            ("下周", &["2026-11-23..2026-11-29"]),
+            ("周四开会", &["?"]),
+            ("每周五", &[]),
+            ("周一到周五", &[]),
+            ("先天不足，后天弥补", &[]),
+            ("第3天后", &[]),
+        ],
+    );
+}
+
+#[test]
+fn ordinary_words_names_and_code_are_no_dates() {
+    for text in [
+        "may I march on?",
+        "You may 5 times",
+        "The cat sat in the sun for a second.",
+        "We wed, then mon and fri",
+        "v1.2.3 and 10.0.0.1",
+        "05/06 and 05/06/2026",
+        "run `today` or ```\nnext week\n```",
+        "logs/2026-11-19/today.txt",
+        "2026-11-19-a7f3",
+        "id 20261119",
+        "https://example.org/next/friday?on=2026-11-19",
+        "user_today, today_count, today-ish",
+        "every Friday",
+        "Fridays",
+        "Open Monday to Friday",
+        "Built in 3 days",
+        "It can be done in 3 days",
+        "twice in a week",
+        "the first Friday of May",
+        "Cyber Monday",
+        "2026-02-30",
+        "It lasts 3 weeks.",
+        "over the next week",
+    ] {
+        assert_eq!(read(text, SAID), Vec::<String>::new(), "{text}");
+    }
+}
+
+#[test]
+fn ends_of_years_leap_days_and_short_months() {
+    table(date(2026, 12, 31), &[("tomorrow", &["2027-01-01"]), ("next month", &["2027-01-01..2027-01-31"])]);
+    table(date(2027, 1, 1), &[("this week", &["2026-12-28..2027-01-03"]), ("yesterday", &["2026-12-31"])]);
+    table(date(2028, 2, 28), &[("tomorrow", &["2028-02-29"]), ("in Feb 2028", &["2028-02-01..2028-02-29"])]);
+    table(date(2028, 2, 29), &[("a year ago", &["2027-02-28"]), ("We will do it on Feb 29", &["2028-02-29"])]);
+    table(date(2026, 1, 31), &[("It will end in one month", &["2026-02-28"]), ("a month ago", &["2025-12-31"])]);
+    // The nights in which clocks change have a tomorrow like any other.
+    table(date(2026, 3, 28), &[("tomorrow", &["2026-03-29"]), ("two days from now", &["2026-03-30"])]);
+    table(Date::MAX, &[("tomorrow", &[]), ("next week", &[]), ("It will end in 5 years", &[])]);
+    table(Date::MIN, &[("yesterday", &[]), ("five years ago", &[])]);
+}
+
+// spec: D7
+#[test]
+fn relative_dates_become_absolute_and_keep_their_words() {
+    for (text, expected) in [
+        ("Send it by Thursday.", "Send it by 2026-11-19 (Thursday)."),
+        ("Away next week, back next month", "Away 2026-11-23 to 2026-11-29 (next week), back 2026-12 (next month)"),
+        ("The token will expire in two weeks", "The token will expire on 2026-11-30 (in two weeks)"),
+        ("Decided three months ago", "Decided 2026-08 (three months ago)"),
+        ("Meet next Friday", "Meet next Friday (said on 2026-11-16)"),
+        ("下周五之前完成", "2026-11-27（下周五）之前完成"),
+        ("本周休假", "2026-11-16 至 2026-11-22（本周）休假"),
+        ("周四开会", "周四（说于 2026-11-16）开会"),
+        ("Since 2026-11-01 (Sunday) and Nov 5, 2026", "Since 2026-11-01 (Sunday) and Nov 5, 2026"),
+        ("nothing here, `tomorrow` neither", "nothing here, `tomorrow` neither"),
+    ] {
+        let once = absolute(text, SAID);
+        assert_eq!(once, expected);
+        assert_eq!(absolute(&once, SAID), once);
+        assert_eq!(absolute(&once, date(2030, 5, 2)), once, "a later reader changes nothing");
+    }
+}
+
+/// Sentences of words that mean something to the grammar, and of ones that do not.
+fn prose() -> impl Strategy<Value = String> {
+    const PARTS: &[&str] = &[
+        "today",
+        "tomorrow",
+        "next",
+        "last",
+        "this",
+        "Friday",
+        "Mon",
+        "week",
+        "month",
+        "year",
+        "in",
+        "3",
+        "two",
+        "days",
+        "ago",
+        "from",
+        "now",
+        "the",
+        "end",
+        "of",
+        "May",
+        "Oct",
+        "2nd",
+        "2026",
+        ",",
+        ".",
+        "(",
+        ")",
+        "-",
+        "/",
+        "`",
+        "\n\n",
+        "by",
+        "will",
+        "was",
+        "said on",
+        "2026-11-19",
+        "下周五",
+        "明天",
+        "三天后",
+        "3月5日",
+        "月底",
+        "（",
+        "）",
+        "了",
+        "é",
+        "🙂",
+        "'s",
+        "every",
+    ];
+    proptest::collection::vec((proptest::sample::select(PARTS), proptest::sample::select(vec![" ", " ", ""])), 0..24)
+        .prop_map(|parts| parts.into_iter().map(|(part, gap)| format!("{part}{gap}")).collect())
+}
+
+fn days() -> impl Strategy<Value = Date> {
+    (1900_i16..2200, 1_i8..=12, 1_i8..=28).prop_map(|(year, month, day)| date(year, month, day))
+}
+
+proptest! {
+    #[test]
+    fn spans_are_in_order_and_on_boundaries(text in prop_oneof![prose(), any::<String>()], said in days()) {
+        let mut end = 0;
+        for found in find(&text, said) {
+            prop_assert!(found.span.start >= end && found.span.end > found.span.start);
+            prop_assert!(text.is_char_boundary(found.span.start) && text.is_char_boundary(found.span.end));
+            if let When::Days { first, last } = found.when {
+                prop_assert!(first <= last);
+            }
+            end = found.span.end;
+        }
+    }
+
+    #[test]
+    fn making_dates_absolute_twice_changes_nothing(text in prop_oneof![prose(), any::<String>()], said in days()) {
+        let once = absolute(&text, said);
+        prop_assert_eq!(absolute(&once, said), once);
+    }
+
+    #[test]
+    fn a_text_without_relative_dates_is_unchanged(text in prose(), said in days()) {
+        if find(&text, said).iter().all(|found| found.kind == Kind::Absolute) {
+            prop_assert_eq!(absolute(&text, said), text);
+        }
+    }
+}
