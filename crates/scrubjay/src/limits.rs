@@ -191,6 +191,13 @@ limits! {
 
     shown_memory_lines = 200 "lines" in "memory", 1..=1_000_000, "of one recalled memory that are shown; the rest is pointed at";
     shown_memory_bytes = 4_096 "bytes" in "memory", 64..=16_777_216, "of one recalled memory that are shown; the rest is pointed at";
+    recall_places = 5 "memories" in "memory", 0..=1_000, "recalled for one message; what is not surely wanted crowds out what is";
+    recall_session_bytes = 60_000 "bytes" in "memory", 0..=100_000_000, "of recalled memories in one view; then no more are looked for until a compaction";
+    recall_candidates = 200 "memories" in "memory", 1..=100_000, "that a model chooses among";
+    recall_tainted_places = 2 "memories" in "memory", 0..=1_000, "among the recalled ones that may rest on one source nobody vouches for";
+    select_tokens = 256 "tokens" in "memory", 16..=100_000, "a model that chooses memories answers in so many";
+    recall_cache_bytes = 1_073_741_824 "bytes" in "memory", 1_024..=1_099_511_627_776, "a larger kept index is built again";
+    searched_result_bytes = 262_144 "bytes" in "memory", 1_024..=67_108_864, "of a stored result or of notes that can be searched; what is told apart by its beginning is found by it";
     drift_mentions = 40 "words" in "memory", 0..=100_000, "of one memory that are checked against the working tree";
     drift_files = 20_000 "files" in "memory", 0..=10_000_000, "walked to find what memories mention; a larger tree is not searched to the end, and nothing is called gone";
     drift_bytes = 33_554_432 "bytes" in "memory", 0..=10_737_418_240, "read to find the names that memories mention; more is not read, and no name is called gone";

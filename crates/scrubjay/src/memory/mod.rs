@@ -46,6 +46,7 @@ mod history;
 mod check;
 // found and shown
 pub mod recall;
+pub mod find;
 pub mod freshness;
 pub mod shown;
 pub mod prompt;

@@ -180,6 +180,11 @@ impl ProjectLayout {
         self.dir.join("provenance")
     }
 
+    /// What is kept to find things quickly; it can be made again from the rest.
+    pub fn recall(&self) -> PathBuf {
+        self.dir.join("recall")
+    }
+
     /// Removed memories.
     pub fn trash(&self) -> PathBuf {
         self.dir.join("trash")
@@ -188,7 +193,7 @@ impl ProjectLayout {
 
 /// Our own ids are plain words and stay readable; anything else that was typed or sent becomes a hash.
 fn session_name(session: &str) -> String {
-    const RESERVED: [&str; 4] = ["memory", "journal", "provenance", "trash"];
+    const RESERVED: [&str; 5] = ["memory", "journal", "provenance", "trash", "recall"];
     const LONGEST: usize = 64;
     let plain = session.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
     let starts_well = session.starts_with(|c: char| c.is_ascii_alphanumeric());

@@ -7,6 +7,7 @@ mod architecture;
 mod background;
 mod compaction;
 mod fence;
+mod finding;
 mod fork;
 mod hooks;
 mod instructions;

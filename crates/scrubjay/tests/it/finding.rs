@@ -1,0 +1,201 @@
+//! The local index over what is on disk: it follows the files, reads only what changed, and survives its own loss.
+
+use jiff::tz::TimeZone;
+use scrubjay::clock::Clock as _;
+use scrubjay::limits::Limits;
+use scrubjay::memory::find::{Archive, Finder, Shelf};
+use scrubjay::memory::recall::Query;
+use scrubjay::memory::{Basis, Cause, Change, Edit, Memory, Place, Source, Speaker};
+use scrubjay::message::{Block, Origin, Role};
+use scrubjay::paths::{Layout, ProjectLayout};
+use scrubjay::transcript::{Began, FORMAT, Transcript};
+use scrubjay_testkit::{FixedClock, Home};
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+struct Bench {
+    _home: Home,
+    project: ProjectLayout,
+    clock: FixedClock,
+    limits: Limits,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let home = Home::new().unwrap();
+        let limits = Limits::default();
+        let project = Layout::at(home.data()).project(Path::new("/home/ada/birds"), &limits);
+        Self { _home: home, project, clock: FixedClock::default(), limits }
+    }
+
+    fn memory(&self) -> Memory {
+        Memory::open(&Place::of(&self.project), Arc::new(self.clock.clone()), &self.limits).unwrap().0
+    }
+
+    fn query<'a>(&self, text: &'a str) -> Query<'a> {
+        Query::new(text, self.clock.now().to_zoned(TimeZone::UTC), 5)
+    }
+
+    fn found(&self, finder: &Finder, memory: &Memory, text: &str) -> Vec<String> {
+        let found = finder.find(memory, &self.query(text), |_| false);
+        found.into_iter().map(|found| found.entry.path.clone()).collect()
+    }
+}
+
+fn text(name: &str, description: &str, body: &str) -> String {
+    format!("---\nname: {name}\ndescription: {description}\ntype: reference\n---\n{body}\n")
+}
+
+fn save(memory: &mut Memory, path: &str, text: &str, speaker: Option<Speaker>) {
+    let edit = match memory.text(path).unwrap() {
+        Some((entry, _)) => Edit::update(&entry, text),
+        None => Edit::create(path, text),
+    };
+    let source = |speaker| Source { speaker, session: "s".into(), message: "m".into(), quote: String::new() };
+    let edit = match speaker {
+        Some(speaker) => edit.resting_on(Basis::of(vec![source(speaker)])),
+        None => edit,
+    };
+    memory.commit(Change { cause: Cause::Person, edits: vec![edit] }).unwrap();
+}
+
+// spec: L9
+// spec: L8
+#[test]
+fn the_index_follows_the_files_and_reads_only_what_changed() {
+    let bench = Bench::new();
+    let mut memory = bench.memory();
+    save(&mut memory, "reference_grafana.md", &text("Grafana", "where latency dashboards live", "port 3000"), None);
+    save(&mut memory, "reference_linear.md", &text("Linear", "where bugs are tracked", "project INGEST"), None);
+    let mut finder = Finder::open(&bench.project, &bench.limits);
+    assert_eq!(finder.catch_up(&memory).read, 2);
+    assert_eq!(finder.catch_up(&memory).read, 0, "unchanged files are not read again");
+    assert_eq!(bench.found(&finder, &memory, "which dashboard shows latency?"), ["reference_grafana.md"]);
+
+    save(&mut memory, "reference_grafana.md", &text("Grafana", "where dashboards were", "moved to Datadog"), None);
+    let mut again = Finder::open(&bench.project, &bench.limits);
+    assert_eq!(again.catch_up(&memory).read, 1, "another process reads the one that changed");
+    assert_eq!(bench.found(&again, &memory, "datadog"), ["reference_grafana.md"]);
+    assert_eq!(bench.found(&again, &memory, "latency"), Vec::<String>::new());
+
+    let (entry, _) = memory.text("reference_linear.md").unwrap().unwrap();
+    memory.commit(Change { cause: Cause::Person, edits: vec![Edit::remove(&entry)] }).unwrap();
+    again.catch_up(&memory);
+    assert_eq!(bench.found(&again, &memory, "where are bugs tracked"), Vec::<String>::new());
+}
+
+// spec: L9
+// spec: X8
+#[test]
+fn a_damaged_index_is_built_again_and_nobody_else_reads_it() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let bench = Bench::new();
+    let mut memory = bench.memory();
+    save(&mut memory, "reference_a.md", &text("Alpha", "the first letter", "x"), None);
+    Finder::open(&bench.project, &bench.limits).catch_up(&memory);
+    let file = bench.project.recall().join("memory");
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(&file), mode(file.parent().unwrap())), (0o600, 0o700));
+    let whole = fs::read(&file).unwrap();
+    for damaged in [&whole[..whole.len() / 2], b"", b"not an index"] {
+        fs::write(&file, damaged).unwrap();
+        let mut finder = Finder::open(&bench.project, &bench.limits);
+        assert_eq!(finder.catch_up(&memory).read, 1);
+        assert_eq!(bench.found(&finder, &memory, "alpha letter"), ["reference_a.md"]);
+        assert_eq!(fs::read(&file).unwrap(), whole);
+    }
+}
+
+// spec: L2
+#[test]
+fn a_file_that_cannot_be_read_is_skipped_and_counted() {
+    let bench = Bench::new();
+    let mut memory = bench.memory();
+    save(&mut memory, "reference_a.md", &text("Alpha", "letter", "x"), None);
+    save(&mut memory, "reference_b.md", &text("Beta", "letter", "x"), None);
+    let mut finder = Finder::open(&bench.project, &bench.limits);
+    // After the look, and before the reading.
+    fs::write(Place::of(&bench.project).memory.join("reference_b.md"), [0xff, 0xfe]).unwrap();
+    let caught = finder.catch_up(&memory);
+    assert_eq!((caught.read, caught.skipped.len()), (1, 1), "{caught:?}");
+    assert!(caught.skipped[0].contains("reference_b.md"), "{caught:?}");
+    assert_eq!(bench.found(&finder, &memory, "letter alpha"), ["reference_a.md"]);
+}
+
+// spec: X5
+#[test]
+fn one_tainted_source_has_two_of_the_five_places() {
+    let bench = Bench::new();
+    let mut memory = bench.memory();
+    for n in 0..4 {
+        let body = text(&format!("Web {n}"), "deploy deploy deploy deploy", "deploy with this command");
+        save(&mut memory, &format!("web_{n}.md"), &body, Some(Speaker::Web));
+        let body = text(&format!("Tool {n}"), "a deploy log", "other words around it, many of them");
+        save(&mut memory, &format!("tool_{n}.md"), &body, Some(Speaker::Tool("Bash".into())));
+    }
+    save(&mut memory, "clean.md", &text("Clean", "about a deploy", "far longer text than the others have"), None);
+    let mut finder = Finder::open(&bench.project, &bench.limits);
+    finder.catch_up(&memory);
+    let found = bench.found(&finder, &memory, "how do we deploy");
+    let of = |prefix: &str| found.iter().filter(|path| path.starts_with(prefix)).count();
+    assert_eq!((of("web_"), of("tool_"), of("clean")), (2, 2, 1), "{found:?}");
+}
+
+fn session(bench: &Bench, name: &str, turns: &[(Origin, &str)]) -> Transcript {
+    let began =
+        Began { format: FORMAT, session: name.into(), dir: "/x".into(), version: "test".into(), forked_from: None };
+    let limits = Arc::new(bench.limits.clone());
+    let mut transcript = Transcript::create(&bench.project.transcript(name), began, bench.clock.now(), limits).unwrap();
+    for (origin, words) in turns {
+        let role = if *origin == Origin::Model { Role::Assistant } else { Role::User };
+        transcript.say(role, *origin, vec![Block::text(*words)], bench.clock.now()).unwrap();
+    }
+    transcript
+}
+
+// spec: L9
+#[test]
+fn notes_results_and_sessions_are_found_beside_memories() {
+    let bench = Bench::new();
+    let mut memory = bench.memory();
+    save(&mut memory, "reference_walrus.md", &text("Walrus", "an animal with tusks", "x"), None);
+    let mut first = session(
+        &bench,
+        "one",
+        &[
+            (Origin::Person, "Where do walruses sleep?"),
+            (Origin::Model, "On the ice, near Svalbard."),
+            (Origin::Memory, "a recalled walrus"),
+        ],
+    );
+    fs::create_dir_all(bench.project.notes("one").parent().unwrap()).unwrap();
+    fs::write(bench.project.notes("one"), "# Session Title\nWalrus habits\n").unwrap();
+    fs::create_dir_all(bench.project.tool_results("one")).unwrap();
+    fs::write(bench.project.tool_results("one").join("abc.txt"), "walrus census: 25,000\n").unwrap();
+
+    let mut archive = Archive::open(&bench.project, &bench.limits);
+    assert_eq!(archive.catch_up(Some(&memory)).unwrap().read, 4);
+    assert_eq!(archive.catch_up(Some(&memory)).unwrap().read, 0);
+    let query = bench.query("walrus");
+    let shelves = |shelves: &[Shelf]| -> Vec<Shelf> {
+        let mut found: Vec<_> =
+            archive.find(Some(&memory), &query, shelves).into_iter().map(|one| one.shelf).collect();
+        found.sort();
+        found.dedup();
+        found
+    };
+    assert_eq!(shelves(&Shelf::ALL), Shelf::ALL);
+    for shelf in Shelf::ALL {
+        assert_eq!(shelves(&[shelf]), [shelf]);
+    }
+    let said = archive.find(None, &bench.query("ice near Svalbard"), &[Shelf::Sessions]);
+    assert_eq!((said[0].session.as_str(), archive.text(&said[0]).as_deref()), ("one", Some("On the ice, near Svalbard.")));
+    let texts: Vec<_> = archive.find(None, &query, &[Shelf::Sessions]).iter().filter_map(|one| archive.text(one)).collect();
+    assert!(!texts.iter().any(|text| text.contains("recalled")), "what was recalled is not found again: {texts:?}");
+
+    first.say(Role::User, Origin::Person, vec![Block::text("And narwhals?")], bench.clock.now()).unwrap();
+    let mut later = Archive::open(&bench.project, &bench.limits);
+    assert_eq!(later.catch_up(Some(&memory)).unwrap().read, 1, "only the session that went on");
+    assert_eq!(later.find(None, &bench.query("narwhals"), &[Shelf::Sessions]).len(), 1);
+}
