@@ -35,6 +35,11 @@ impl Chat {
             Slash::Plan => self.plan(),
             Slash::Tasks => self.tasks(),
             Slash::Uncompact => self.uncompact(),
+            Slash::Memory(name) => self.memory(name.as_deref()),
+            Slash::Remember(text) => self.remember(text.as_deref()),
+            Slash::Forget(name) => self.forget(name.as_deref()),
+            Slash::Recall(query) => self.recall(query.as_deref()),
+            Slash::Undo(change) => self.undo(change),
             Slash::Compact(compact) => match self.compact(compact).await {
                 Ok(next) => return Ok(next),
                 Err(failure) => Err(failure),

@@ -6,6 +6,7 @@ mod compacting;
 mod consent;
 mod includes;
 mod keyboard;
+mod remembering;
 mod screen;
 mod slash;
 
@@ -205,6 +206,7 @@ impl Chat {
                 Ok(slash) => self.obey(slash).await,
                 Err(words) => self.aside(&words).map(|()| Next::Stay),
             },
+            [b'#', ..] if !trimmed.contains('\n') => self.remember_line(trimmed).map(|()| Next::Stay),
             [b'!', ..] => self.run_command(trimmed[1..].trim()).await,
             _ => {
                 let question = Block::text(unescaped(trimmed));
