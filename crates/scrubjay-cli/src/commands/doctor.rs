@@ -3,7 +3,7 @@
 use super::memory::is_broken;
 use crate::failure::Failure;
 use crate::memories;
-use crate::paper::{Form, Paper, Tone};
+use crate::paper::{Form, Paper, Tone, counted};
 use crate::places::HOME_VARIABLE;
 use crate::service::{Service, catalogue, keys};
 use crate::shelf::{Shelf, damage_in_words};
@@ -191,9 +191,10 @@ fn memory(workplace: &Workplace) -> Vec<Check> {
         checks.push(Check::new("memory", Verdict::Note, advice));
     }
     let (wrong, advice): (Vec<_>, Vec<_>) = findings.iter().partition(|finding| is_broken(finding));
-    for (verdict, kind, findings) in [(Verdict::Note, "wrong", wrong), (Verdict::Fine, "advice", advice)] {
+    for (verdict, kind, findings) in [(Verdict::Note, "fault", wrong), (Verdict::Fine, "hint", advice)] {
         if !findings.is_empty() {
-            let found = format!("{} {kind}; `scrubjay memory check` lists them", findings.len());
+            let count = counted(findings.len() as u64, kind);
+            let found = format!("{count}; `scrubjay memory check` says more");
             checks.push(Check::new("memory", verdict, found));
         }
     }

@@ -221,7 +221,8 @@ fn explained(hit: &Hit, ink: Ink) -> String {
     let mut lines = vec![format!("    score {:.3}", hit.score)];
     for signal in &hit.signals {
         let terms = if signal.terms.is_empty() { String::new() } else { format!("  {}", signal.terms.join(", ")) };
-        lines.push(format!("    {:>+8.3}  {:<12}{}", signal.value, signal.name, shown(&terms)));
+        let line = format!("    {:>+8.3}  {:<12}{}", signal.value, signal.name, shown(&terms));
+        lines.push(line.trim_end().to_owned());
     }
     ink.paint(Tone::Faint, &lines.join("\n"))
 }

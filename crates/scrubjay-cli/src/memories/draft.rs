@@ -114,7 +114,9 @@ impl Draft {
             }
             (None, kind) => kind,
         };
-        let first = first_line(body);
+        // A credential must not become a file's name or a line of the index.
+        let veiled = veiled(body);
+        let first = first_line(&veiled);
         let chosen = asked.name.map(str::to_owned).or(Some(read.name).filter(|name| !name.is_empty()));
         let described = asked.description.map(str::to_owned).or(Some(read.description).filter(|text| !text.is_empty()));
         let named = chosen.is_some();
@@ -243,10 +245,24 @@ fn first_line(text: &str) -> &str {
     line.trim_start_matches(['#', '-', '*', ' '])
 }
 
+/// The text with every credential in it left out.
+fn veiled(text: &str) -> String {
+    let mut out = text.to_owned();
+    for finding in secrets::scan(text).into_iter().rev() {
+        out.replace_range(finding.span, "…");
+    }
+    out
+}
+
 /// The first words of the first sentence.
 fn title(line: &str) -> String {
-    let sentence = line.split_inclusive(['.', '!', '?', ';']).next().unwrap_or(line);
-    let words: Vec<&str> = sentence.split_whitespace().take(TITLE_WORDS).collect();
+    let mut words: Vec<&str> = Vec::new();
+    for word in line.split_whitespace().take(TITLE_WORDS) {
+        words.push(word);
+        if word.ends_with(['.', '!', '?', ';']) {
+            break;
+        }
+    }
     cut(words.join(" ").trim_end_matches(['.', '!', '?', ';', ',', ':']), TITLE_CHARS)
 }
 
@@ -322,6 +338,14 @@ mod tests {
             assert!(draft(text).notes.iter().any(|note| note.contains("worth keeping is")), "{text}");
         }
         assert!(!draft("The release is on 2026-12-01.").notes.iter().any(|note| note.contains("worth keeping")));
+    }
+
+    #[test]
+    fn a_credential_is_named_and_stays_out_of_the_title() {
+        let draft = draft("Deploys use ghp_16C7e42F292c6912E7710c838347Ae178B4a for now, see src/deploy.rs");
+        assert!(draft.notes.iter().any(|note| note.contains("credential")), "{:?}", draft.notes);
+        assert!(!format!("{}{}", draft.topic.name, draft.topic.description).contains("ghp_"), "{:?}", draft.topic);
+        assert!(draft.topic.body.contains("ghp_"), "the person decides");
     }
 
     #[test]

@@ -137,11 +137,27 @@ fn unknown<'a>(typed: &str, known: impl Iterator<Item = &'a str>) -> Failure {
     if let Err(why) = name::parts(&file) {
         return MemoryError::Name { path: typed.to_owned(), why }.into();
     }
-    let meant = nearest(stem(typed), known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+    let known: Vec<&str> = known.collect();
+    let mut near: Vec<&str> = nearest(stem(typed), known.iter().copied()).into_iter().collect();
+    if near.is_empty() {
+        near.extend(known.iter().filter(|name| holds_words(name, typed)).take(SUGGESTIONS));
+    }
+    let meant = if near.is_empty() { String::new() } else { format!("; did you mean `{}`?", near.join("`, `")) };
     Failure::nothing_found(format!("there is no memory `{typed}`{meant}"))
         .fix("`scrubjay memory ls` lists them, `scrubjay memory log` shows what was removed")
 }
 
+/// Whether a name holds every word of what was typed.
+fn holds_words(name: &str, typed: &str) -> bool {
+    let name = name::fold(name);
+    let mut words = stem(typed).split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 1).peekable();
+    words.peek().is_some() && words.all(|word| name.contains(&name::fold(word)))
+}
+
+/// How many names are suggested at most.
+const SUGGESTIONS: usize = 3;
+
+/// A file's name without `.md`, which is enough to name it.
 pub(crate) fn stem(path: &str) -> &str {
     path.strip_suffix(".md").unwrap_or(path)
 }

@@ -107,7 +107,8 @@ fn word(what: &What) -> &'static str {
 fn said(outcome: &Outcome) -> (&'static str, String) {
     let Outcome { path, diff, what } = outcome;
     let more = match what {
-        What::Saved | What::Removed => format!("{path}: {diff}"),
+        What::Saved => format!("{path}: {diff}"),
+        What::Removed => format!("{path}: {}, now in the trash", diff.trim_start_matches("removed, ")),
         What::Unchanged => format!("{path}: it says that already"),
         What::Merged => format!("{path}: {diff}, together with a change somebody else made meanwhile"),
         What::Conflict(copy) => {

@@ -8,6 +8,7 @@ mod chat;
 mod commands;
 mod compaction;
 mod instructions;
+mod memory;
 mod print;
 mod results;
 mod stage;
