@@ -361,7 +361,7 @@ mod tests {
         );
         assert!(lines.contains_key("a b.md") && lines.len() == 2);
         let text = headed("Body.\n", "tests.md", lines.get("tests.md"), &Limits::default());
-        assert_eq!(text, "---\nname: Real database\ndescription: never mock\n---\nBody.\n");
+        assert_eq!(text, "---\nname: \"Real database\"\ndescription: \"never mock\"\n---\nBody.\n");
     }
 
     #[test]
@@ -370,7 +370,11 @@ mod tests {
         let whole = "---\nname: a\ndescription: b\ntags: [x]\n---\n[[link]]\n";
         assert_eq!(headed(whole, "a.md", None, &limits), whole);
         let partly = headed("---\ntags: [x]\n---\n# Birds\n\nThey [[sing]].\n", "notes/birds.md", None, &limits);
-        assert!(partly.contains("tags: [x]") && partly.contains("name: Birds") && partly.contains("description: They"));
+        assert!(
+            partly.contains("tags: [x]")
+                && partly.contains("name: \"Birds\"")
+                && partly.contains("description: \"They")
+        );
         assert!(partly.ends_with("# Birds\n\nThey [[sing]].\n"), "{partly}");
     }
 

@@ -133,7 +133,11 @@ impl Draft {
             notes.push(format!("days are written out, counted from {today}, so that they stay right"));
         }
         notes.extend(hints(asked.text));
-        let text = if asked.text.starts_with("---") { topic.text_over(asked.text, limits) } else { topic.text() };
+        let text = match asked.text {
+            whole if Topic::read(whole, limits) == topic => whole.to_owned(),
+            headed if headed.starts_with("---") => topic.text_over(headed, limits),
+            _ => topic.text(),
+        };
         Ok(Self { topic, text, named, notes })
     }
 

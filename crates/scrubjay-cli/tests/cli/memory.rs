@@ -246,7 +246,6 @@ async fn a_memory_cannot_steer_the_terminal() {
     fs::write(file(&stage, "user_evil"), evil).unwrap();
     for arguments in [
         &["memory", "ls"][..],
-        &["memory", "show", "user_evil", "--json"],
         &["memory", "log"],
         &["memory", "diff"],
         &["memory", "check"],
@@ -264,6 +263,8 @@ async fn a_memory_cannot_steer_the_terminal() {
         );
     }
     stage.run(&["memory", "restore", "user_evil"]).ended_with(0);
+    let json = stage.run(&["memory", "show", "user_evil", "--json"]).ended_with(0);
+    assert!(!json.out.contains(['\u{1b}', '\u{7}']) && json.json()["text"] == evil, "whole, and escaped: {json:#?}");
     block(|| {
         let mut terminal = Terminal::start(&stage, &["memory", "show", "user_evil"]);
         let screen = terminal.wait_for("text");
@@ -396,7 +397,9 @@ async fn another_agents_memory_comes_in_once_as_one_change() {
     let read = |name: &str| fs::read_to_string(file(&stage, name)).unwrap();
     assert!(read("user_role").contains("Mine"), "nothing is overwritten");
     assert_eq!(read("user_role_2"), fs::read_to_string(dir.join("user_role.md")).unwrap());
-    assert!(read("tests").contains("name: Real database") && read("tests").contains("description: never mock it"));
+    assert!(
+        read("tests").contains("name: \"Real database\"") && read("tests").contains("description: \"never mock it\"")
+    );
     assert!(read("note_what_the_index_said").contains("Ada likes short answers."));
     let reference = read("reference_agents_md_of_theirs");
     assert!(
