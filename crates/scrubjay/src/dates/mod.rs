@@ -214,18 +214,13 @@ fn is_explanation(text: &str, at: usize) -> bool {
     let (before, inside) = (text[..at].trim_end_matches(' '), &text[at..]);
     let said = inside.starts_with(SAID.trim_start()) || inside.starts_with(SAID_HAN);
     let inside = inside.split([')', '）']).next().unwrap_or_default();
-    match date_at_the_end(before) {
-        _ if said => true,
-        [4] => inside.contains("year") || inside.contains('年'),
-        [4, 2] | [4, 2, 2] => true,
-        _ => false,
-    }
+    let year = ends_in(before, "0000") && (inside.contains("year") || inside.contains('年'));
+    said || year || ends_in(before, "0000-00") || ends_in(before, "0000-00-00")
 }
 
-/// How long the parts of the date are that a text ends in: `2026-11-19` is four, two and two.
-fn date_at_the_end(text: &str) -> &'static [usize] {
-    const SHAPES: &[&[usize]] = &[&[4], &[4, 2], &[4, 2, 2]];
-    let start = text.trim_end_matches(|c: char| c.is_ascii_digit() || c == '-').len();
-    let parts: Vec<usize> = text[start..].split('-').map(str::len).collect();
-    SHAPES.iter().find(|shape| **shape == parts).copied().unwrap_or_default()
+/// Whether a text ends in digits and dashes as `shape` has them.
+fn ends_in(text: &str, shape: &str) -> bool {
+    let tail = text.len().checked_sub(shape.len()).and_then(|start| text.get(start..)).unwrap_or_default();
+    let fits = |(byte, like): (u8, u8)| if like == b'0' { byte.is_ascii_digit() } else { byte == like };
+    tail.len() == shape.len() && tail.bytes().zip(shape.bytes()).all(fits)
 }

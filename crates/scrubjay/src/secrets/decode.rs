@@ -11,7 +11,8 @@ const RUN: std::ops::RangeInclusive<usize> = 24..=8192;
 /// Each run of a text that decodes to text, once.
 pub(super) fn runs(text: &str) -> Vec<(Range<usize>, String)> {
     let mut found = Vec::new();
-    let is_run = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_' | b'=' | b'%' | b'.');
+    let is_run =
+        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_' | b'=' | b'%' | b'.');
     let bytes = text.as_bytes();
     let mut start = 0;
     while start < bytes.len() {
@@ -33,7 +34,7 @@ fn decoded(run: &str) -> Option<String> {
 }
 
 fn hexadecimal(run: &str) -> Option<Vec<u8>> {
-    let even = run.len() % 2 == 0 && run.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let even = run.len().is_multiple_of(2) && run.bytes().all(|byte| byte.is_ascii_hexdigit());
     even.then(|| run.as_bytes().chunks_exact(2).filter_map(pair).collect())
 }
 

@@ -97,7 +97,8 @@ impl Foreign {
     }
 
     fn counts(&self, secret: &str) -> bool {
-        let allowed = self.allowed.iter().filter_map(|pattern| pattern.get().ok()).any(|pattern| pattern.is_match(secret));
+        let allowed =
+            self.allowed.iter().filter_map(|pattern| pattern.get().ok()).any(|pattern| pattern.is_match(secret));
         let lower = secret.to_ascii_lowercase();
         let stopped = self.stopwords.iter().any(|word| lower.contains(&word.to_ascii_lowercase()));
         !allowed && !stopped && shape::entropy(secret) >= self.entropy

@@ -80,7 +80,9 @@ impl Rules {
     pub fn with_file(mut self, text: &str) -> Self {
         match Foreign::read(text) {
             Ok(rules) => self.foreign.extend(rules),
-            Err(error) => self.problems.push(format!("the file of credential rules cannot be read and is left out: {error}")),
+            Err(error) => {
+                self.problems.push(format!("the file of credential rules cannot be read and is left out: {error}"))
+            }
         }
         self
     }
@@ -187,7 +189,9 @@ fn connections(view: &View<'_>) -> Vec<Finding> {
     let text = view.text();
     let mut found = Vec::new();
     for (at, _) in text.match_indices("://") {
-        let Some(captures) = address.captures(&text[at..text.floor_char_boundary(at.saturating_add(300))]) else { continue };
+        let Some(captures) = address.captures(&text[at..text.floor_char_boundary(at.saturating_add(300))]) else {
+            continue;
+        };
         let (Some(password), Some(host)) = (captures.get(1), captures.get(2)) else { continue };
         if shape::is_blank_password(password.as_str()) {
             continue;
@@ -202,7 +206,8 @@ fn connections(view: &View<'_>) -> Vec<Finding> {
 /// A long mixed password for a real host is one; the rest may be an example.
 fn password_certainty(password: &str, host: &str) -> Certainty {
     let near = host.contains("localhost") || host.contains("example") || host.starts_with("127.");
-    let mixed = password.len() >= 8 && password.bytes().any(|byte| byte.is_ascii_digit()) && shape::entropy(password) >= 2.5;
+    let mixed =
+        password.len() >= 8 && password.bytes().any(|byte| byte.is_ascii_digit()) && shape::entropy(password) >= 2.5;
     if mixed && !near { Certainty::Specific } else { Certainty::Generic }
 }
 

@@ -13,10 +13,10 @@ const TABLE: &str = include_str!("rules.toml");
 const LEAST_ENTROPY: f64 = 2.3;
 /// How far a token may reach beyond its first word.
 const AHEAD: usize = 700;
+/// A name this short, in the middle of letters, is part of another word.
+const SHORT_NAME: usize = 6;
 /// How far back a mark may stand from where its secret begins.
 const BACK: usize = 128;
-/// A private key is longer than any token.
-const KEY_BLOCK: usize = 16 * 1024;
 
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields)]
@@ -46,6 +46,8 @@ struct AroundRow {
     id: String,
     marks: Vec<String>,
     pattern: String,
+    /// How many bytes behind the mark may belong to it.
+    reach: Option<usize>,
     entropy: Option<f64>,
     #[serde(default)]
     letters: bool,
@@ -58,6 +60,8 @@ struct AroundRow {
 struct NamedRow {
     names: Vec<String>,
     values: Vec<String>,
+    #[serde(default)]
+    whole: bool,
 }
 
 /// How a rule looks for its secret.
@@ -65,9 +69,11 @@ enum Search {
     /// What begins at the word.
     Token,
     /// What lies around the word.
-    Around,
+    Around { reach: usize },
     /// What is assigned to the word.
     Named,
+    /// The same for a word that is part of others.
+    NamedWhole,
     /// The same for words that anything may be assigned to.
     Generic,
 }
@@ -110,12 +116,14 @@ impl RuleTable {
         for row in table.around {
             let pattern = Lazy::new(if row.any_case { format!("(?i){}", row.pattern) } else { row.pattern });
             let entropy = row.entropy.unwrap_or(LEAST_ENTROPY);
-            let rule = Rule { id: row.id, search: Search::Around, pattern, entropy, letters: row.letters, any_case: true };
+            let search = Search::Around { reach: row.reach.unwrap_or(AHEAD) };
+            let rule = Rule { id: row.id, search, pattern, entropy, letters: row.letters, any_case: true };
             this.add(rule, row.marks);
         }
         for row in table.named {
             let id = row.names.first().cloned().unwrap_or_default();
-            this.add_named(id, row.names, &row.values.join("|"), Search::Named);
+            let search = if row.whole { Search::NamedWhole } else { Search::Named };
+            this.add_named(id, row.names, &row.values.join("|"), search);
         }
         this.add_named("generic".to_owned(), table.generic, "[a-z0-9_.=+/~-]{10,150}", Search::Generic);
         this.announce();
@@ -132,7 +140,7 @@ impl RuleTable {
 
     /// A name, more of a name, a sign of assignment, quotes, the value.
     fn add_named(&mut self, id: String, names: Vec<String>, values: &str, search: Search) {
-        const ASSIGNED: &str = r#"^[ \ta-z0-9_.-]{0,20}[\s'"]{0,3}(?:=>|:{1,3}=|\?=|\|\||[=>:,]|\sis\s)[`'"\s=]{0,5}"#;
+        const ASSIGNED: &str = r#"^[ \ta-z0-9_.-]{0,36}[\s'"]{0,3}(?:=>|:{1,3}=|\?=|\|\||[=>:,]|\sis\s)[`'"\s=]{0,5}"#;
         let pattern = Lazy::new(format!("(?i-u){ASSIGNED}({values})(?:[`'\"\\s;,.)\\]}}<&|]|\\\\[nr]|$)"));
         let entropy = if matches!(search, Search::Generic) { 3.5 } else { LEAST_ENTROPY };
         self.add(Rule { id, search, pattern, entropy, letters: false, any_case: true }, names);
@@ -160,7 +168,8 @@ impl RuleTable {
 
     /// Every pattern that does not compile.
     pub(super) fn faults(&self) -> Vec<String> {
-        let fault = |rule: &Rule| rule.pattern.get().err().map(|error| format!("rule `{}` is left out: {error}", rule.id));
+        let fault =
+            |rule: &Rule| rule.pattern.get().err().map(|error| format!("rule `{}` is left out: {error}", rule.id));
         self.problems.iter().cloned().chain(self.rules.iter().filter_map(fault)).collect()
     }
 
@@ -176,8 +185,12 @@ impl RuleTable {
                 }
                 let span = match rule.search {
                     Search::Token => rule.token(view, word.range()),
-                    Search::Around => rule.around(view.text(), word.range()).map(|span| view.origin(span)),
-                    Search::Named | Search::Generic => rule.named(view.text(), word.range()).map(|span| view.origin(span)),
+                    Search::Around { reach } => {
+                        rule.around(view.text(), word.range(), reach).map(|span| view.origin(span))
+                    }
+                    Search::Named | Search::NamedWhole | Search::Generic => {
+                        rule.named(view.text(), word.range()).map(|span| view.origin(span))
+                    }
                 };
                 let is_generic = matches!(rule.search, Search::Generic);
                 found.extend(span.map(|span| Hit { rule: &rule.id, span, is_generic }));
@@ -191,8 +204,9 @@ impl Rule {
     /// A token that begins with the word, in one piece or broken over lines.
     fn token(&self, view: &View<'_>, word: Range<usize>) -> Option<Range<usize>> {
         let text = view.text();
-        let before = word.start.checked_sub(1).map(|at| text.as_bytes()[at]);
-        if before.is_some_and(|byte| byte.is_ascii_alphanumeric()) {
+        // A token is not the end of a longer word, nor of a file's name.
+        let before = text[..word.start].strip_suffix('.').unwrap_or(&text[..word.start]);
+        if before.ends_with(|c: char| c.is_ascii_alphanumeric()) {
             return None;
         }
         let end = text.floor_char_boundary(word.end.saturating_add(AHEAD));
@@ -216,8 +230,7 @@ impl Rule {
         self.counts(found.as_str()).then_some(found.end())
     }
 
-    fn around(&self, text: &str, word: Range<usize>) -> Option<Range<usize>> {
-        let reach = if self.id == "private-key" { KEY_BLOCK } else { AHEAD };
+    fn around(&self, text: &str, word: Range<usize>, reach: usize) -> Option<Range<usize>> {
         let start = text.floor_char_boundary(word.start.saturating_sub(BACK));
         let end = text.floor_char_boundary(word.end.saturating_add(reach));
         let captures = self.pattern.get().ok()?.captures_iter(&text[start..end]).find(|captures| {
@@ -230,9 +243,11 @@ impl Rule {
     fn named(&self, text: &str, word: Range<usize>) -> Option<Range<usize>> {
         let before = word.start.checked_sub(1).map(|at| text.as_bytes()[at]);
         let inside = before.is_some_and(|byte| byte.is_ascii_alphabetic());
-        let camel = before.is_some_and(|byte| byte.is_ascii_lowercase()) && text.as_bytes()[word.start].is_ascii_uppercase();
+        let camel =
+            before.is_some_and(|byte| byte.is_ascii_lowercase()) && text.as_bytes()[word.start].is_ascii_uppercase();
         // Short names are parts of many words.
-        if inside && !camel && word.len() < 6 {
+        let part = inside && !camel && word.len() <= SHORT_NAME;
+        if part || matches!(self.search, Search::NamedWhole) && !is_one_case(&text[word.clone()]) {
             return None;
         }
         let end = text.floor_char_boundary(word.end.saturating_add(AHEAD));
@@ -243,8 +258,19 @@ impl Rule {
     fn counts(&self, secret: &str) -> bool {
         let digits = self.letters || secret.bytes().any(|byte| byte.is_ascii_digit());
         let mixed = !matches!(self.search, Search::Generic) || is_mixed(secret);
-        digits && mixed && shape::entropy(secret) >= self.entropy && (self.entropy == 0.0 || !shape::is_placeholder(secret))
+        digits
+            && mixed
+            && shape::entropy(secret) >= self.entropy
+            && (self.entropy == 0.0 || !shape::is_placeholder(secret))
     }
+}
+
+/// "sumo", "Sumo", "SUMO".
+fn is_one_case(word: &str) -> bool {
+    let rest = word.get(1..).unwrap_or_default();
+    let upper = |text: &str| text.bytes().all(|byte| !byte.is_ascii_lowercase());
+    let lower = |text: &str| text.bytes().all(|byte| !byte.is_ascii_uppercase());
+    lower(rest) || upper(word)
 }
 
 /// Letters and digits that change places often: names and versions do not.

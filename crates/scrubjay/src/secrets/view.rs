@@ -80,8 +80,7 @@ impl<'t> View<'t> {
 /// How long the line break is that a text begins with, its continuation mark and indentation included.
 fn gap(text: &str) -> usize {
     let after = text.strip_prefix('\\').unwrap_or(text);
-    let after = after.strip_prefix('\r').unwrap_or(after);
-    match after.strip_prefix('\n') {
+    match after.strip_prefix("\r\n").or_else(|| after.strip_prefix(['\n', '\r'])) {
         Some(after) => text.len() - after.trim_start_matches([' ', '\t']).len(),
         None => 0,
     }

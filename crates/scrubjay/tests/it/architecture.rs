@@ -70,6 +70,7 @@ const NUMBERS: &[(&str, &str)] = &[
     ),
     ("hooks/process.rs", "a buffer's size changes nothing a person sees"),
     ("paths/project.rs", "a `.git` file holds one path; anything larger is not one"),
+    ("secrets/decode.rs", "an encoded run that is longer is a file; what is found in texts does not change with it"),
     ("settings/registry.rs", "the bounds of a setting stand in its row"),
     ("tools/edit.rs", "how much is searched for a hint, not what is edited"),
     ("tools/read.rs", "how much is looked at to guess whether a file is text"),
