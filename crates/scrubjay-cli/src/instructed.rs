@@ -6,6 +6,7 @@ use crate::workplace::Workplace;
 use jiff::Timestamp;
 use scrubjay::Instructed;
 use scrubjay::instructions::{self, Answer, Approvals, Loaded, Places, Waiting};
+use scrubjay::memory::prompt::Index;
 use scrubjay::message::{Message, SessionId};
 use scrubjay::tools::shown_path;
 use scrubjay::transcript::Opening;
@@ -38,15 +39,19 @@ pub(crate) fn load(workplace: &Workplace) -> Loaded {
     loaded
 }
 
-/// The message a new session begins with, where there is anything to say.
-pub(crate) fn messages(workplace: &Workplace, session: &SessionId, nonce: &str) -> Vec<Arc<Message>> {
-    let text = instructions::context(&load(workplace).files, &[], nonce);
+/// The message a new session begins with, where there is anything to say: instruction files, then memory indexes.
+pub(crate) fn messages(
+    workplace: &Workplace,
+    (session, indexes): (&SessionId, &[Index]),
+    nonce: &str,
+) -> Vec<Arc<Message>> {
+    let text = instructions::context(&load(workplace).files, indexes, nonce);
     text.map(|text| instructions::message(session, text, Timestamp::now())).into_iter().collect()
 }
 
 /// What the files say after a compaction; the same words are the same message.
-pub(crate) fn again(workplace: &Workplace, session: &SessionId, opening: &Opening) -> Instructed {
-    let fresh = messages(workplace, session, &opening.nonce);
+pub(crate) fn again(workplace: &Workplace, of: (&SessionId, &[Index]), opening: &Opening) -> Instructed {
+    let fresh = messages(workplace, of, &opening.nonce);
     let same = fresh.len() == opening.instructions.len()
         && fresh.iter().zip(&opening.instructions).all(|(new, old)| new.blocks == old.blocks);
     let instructions = if same { opening.instructions.clone() } else { fresh };

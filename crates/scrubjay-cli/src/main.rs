@@ -17,6 +17,7 @@ mod permit;
 mod places;
 mod remote_flags;
 mod remedies;
+mod remembered;
 mod report;
 mod seat;
 mod service;

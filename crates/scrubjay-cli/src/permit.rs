@@ -43,10 +43,17 @@ impl Permit {
             dir: workplace.dir.clone(),
             // Stored results are pointed at, so they can be read like what they were cut from.
             extra: skills.iter().cloned().chain([resolved(workplace.project().dir())]).collect(),
+            memory: None,
             own: own.into_iter().map(|path| resolved(path)).collect(),
         };
         let after_plan = if now == Mode::Plan { Mode::Ask } else { now };
         Ok(Self { rules, mode: Arc::new(Mutex::new(Modes { now, after_plan })) })
+    }
+
+    /// The same with a memory directory, where reading and writing is free.
+    pub(crate) fn remembering(mut self, memory: Option<PathBuf>) -> Self {
+        self.rules.memory = memory;
+        self
     }
 
     /// The gate of a session: it always asks for the mode of the moment.

@@ -5,24 +5,26 @@ use crate::failure::Failure;
 use crate::instructed::{self, Includes};
 use crate::paper::Paper;
 use crate::permit::Permit;
+use crate::remembered;
 use crate::service::Service;
 use crate::shelf::{Place, Shelf, damage_in_words};
 use crate::web_fetch::{Reach, WebFetch};
 use crate::workplace::Workplace;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use scrubjay::Session;
 use scrubjay::clock::Clock;
 use scrubjay::context::microcompaction::server_clearing;
 use scrubjay::desk::{Desk, OwnWords, Person};
 use scrubjay::event::Events;
 use scrubjay::hooks::Hooks;
+use scrubjay::memory::prompt::Told;
 use scrubjay::message::SessionId;
 use scrubjay::prompts;
 use scrubjay::settings::key;
 use scrubjay::tool::Tool;
-use scrubjay::tools;
+use scrubjay::tools::{self, Keeper};
 use scrubjay::transcript::{Began, FORMAT, Opening, Options, Thinking, Transcript, Ttl};
+use scrubjay::{Remembering, Session};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -65,6 +67,8 @@ pub(crate) struct Seat {
     pub(crate) permit: Permit,
     /// What becomes of files outside of the project that its instruction files name.
     pub(crate) includes: Includes,
+    /// Long-term memory, unless it is off.
+    memory: Option<Remembering>,
     tools: Arc<[Arc<dyn Tool>]>,
     hooks: Arc<Hooks>,
 }
@@ -75,13 +79,17 @@ impl Seat {
         let (hooks, warnings) = Hooks::configured(&workplace.settings);
         warnings.iter().for_each(|warning| paper.warn(warning));
         let skills = skill_folders(&workplace);
-        let permit = Permit::new(&arguments.permission, &workplace, &skills)?;
         let service = Service::connect(&workplace, None).await?;
+        let memory = remembered::open(&workplace, &service, paper).await?;
+        let shared = memory.as_ref().map(|memory| memory.memory.clone());
+        let permit = Permit::new(&arguments.permission, &workplace, &skills)?;
+        let permit = permit.remembering(shared.as_ref().map(|memory| memory.dir().to_owned()));
         let private = workplace.settings.flag(&key::WEB_PRIVATE_ADDRESSES);
-        let mut tools = tools::standard(&skills, &workplace.limits);
+        let keeper = shared.map(|memory| Arc::new(memory) as Arc<dyn Keeper>);
+        let mut tools = tools::kept_by(keeper, &skills, &workplace.limits);
         tools.push(Arc::new(WebFetch::new(if private { Reach::Everywhere } else { Reach::Public })));
         let includes = if arguments.permission.approve_includes { Includes::Approved } else { Includes::Asked };
-        Ok(Self { workplace, service, permit, includes, tools: tools.into(), hooks: Arc::new(hooks) })
+        Ok(Self { workplace, service, permit, includes, memory, tools: tools.into(), hooks: Arc::new(hooks) })
     }
 
     /// The same seat with another model.
@@ -138,7 +146,20 @@ impl Seat {
         let (seat, name) = (self.clone(), transcript.session().clone());
         let rules = instructed::load(&self.workplace).rules;
         let session = Session::new(transcript, self.desk(person, events), opening)?;
-        Ok(session.instructed(rules, move |opening| instructed::again(&seat.workplace, &name, opening)))
+        let session = session.instructed(rules, move |opening| {
+            let indexes = seat.told().map(|told| told.indexes).unwrap_or_default();
+            instructed::again(&seat.workplace, (&name, &indexes), opening)
+        });
+        Ok(match &self.memory {
+            Some(memory) => session.remembering(memory.clone()),
+            None => session,
+        })
+    }
+
+    /// What the model is told about its memory, as it is now.
+    fn told(&self) -> Option<Told> {
+        let memory = &self.memory.as_ref()?.memory;
+        memory.told(self.workplace.project().dir(), &self.workplace.settings)
     }
 
     /// What the session works with.
@@ -172,15 +193,20 @@ impl Seat {
     pub(crate) fn opening(&self, transcript: &Transcript) -> Opening {
         let recorded = transcript.view().opening.as_deref();
         let nonce = recorded.map_or_else(instructed::nonce, |opening| opening.nonce.clone());
-        let system = recorded
-            .map(|opening| opening.system.clone())
-            .unwrap_or_else(|| prompts::system(&self.workplace.surroundings()).into());
+        let told = if recorded.is_none() { self.told() } else { None };
+        let system = recorded.map(|opening| opening.system.clone()).unwrap_or_else(|| {
+            let behaviour = told.as_ref().map(|told| told.behaviour.clone());
+            let parts: Vec<String> =
+                [prompts::system(&self.workplace.surroundings())].into_iter().chain(behaviour).collect();
+            parts.join("\n\n").into()
+        });
+        let indexes = told.map(|told| told.indexes).unwrap_or_default();
         Opening {
             model: self.service.model.name().to_owned(),
             tools: self.tools.iter().map(|tool| tool.spec().clone()).collect(),
             system,
             instructions: recorded.map_or_else(
-                || instructed::messages(&self.workplace, transcript.session(), &nonce),
+                || instructed::messages(&self.workplace, (transcript.session(), &indexes), &nonce),
                 |opening| opening.instructions.clone(),
             ),
             options: recorded

@@ -39,7 +39,8 @@ impl Offline {
         let asked = turn.iter().rposition(|message| message.origin == Origin::Person).unwrap_or(0);
         let results: Vec<&ToolResult> = turn[asked..].iter().flat_map(|message| message.tool_results()).collect();
         if !results.is_empty() {
-            return vec![Block::text(self.found(&prompt.history, &results))];
+            let notes = self.notes(turn);
+            return vec![Block::text(self.found(&prompt.history, &results) + &notes)];
         }
         let has_looked = turn[asked..].iter().any(|message| message.tool_uses().next().is_some());
         let question = turn.get(asked).filter(|message| message.origin == Origin::Person && !has_looked);
@@ -70,13 +71,21 @@ impl Offline {
     }
 
     fn recalled(&self, turn: &[Arc<Message>]) -> String {
-        let notes: Vec<String> =
-            turn.iter().filter(|message| message.origin == Origin::Memory).map(|message| message.text()).collect();
+        let notes = self.notes(turn);
         if notes.is_empty() {
             return [WHAT_I_AM, "Nothing was recalled for this.", WHAT_I_CAN, HOW_TO_CHANGE].join("\n\n");
         }
-        let notes = self.quoted(&notes.join("\n\n"));
-        format!("{WHAT_I_AM} These notes were recalled for it:\n\n{notes}\n\n{HOW_TO_CHANGE}")
+        format!("{WHAT_I_AM}{notes}\n\n{HOW_TO_CHANGE}")
+    }
+
+    /// The memories that were recalled in this turn, each with its path; empty if there are none.
+    fn notes(&self, turn: &[Arc<Message>]) -> String {
+        let recalled = turn.iter().filter(|message| message.origin == Origin::Memory);
+        let notes: Vec<String> = recalled.map(|message| unwrapped(&message.text())).collect();
+        if notes.is_empty() {
+            return String::new();
+        }
+        format!(" These notes were recalled for it:\n\n{}", self.quoted(&notes.join("\n\n")))
     }
 
     fn quoted(&self, text: &str) -> String {
@@ -89,6 +98,24 @@ impl Offline {
         }
         lines.join("\n")
     }
+}
+
+/// A recalled message without the tags that only a model needs, and without the words to it.
+fn unwrapped(text: &str) -> String {
+    const OPENS: &str = "<system-reminder>";
+    let mut lines = text.lines();
+    let mut kept = Vec::new();
+    while let Some(line) = lines.next() {
+        if line == OPENS {
+            lines.next();
+            continue;
+        }
+        let is_tag = ["</system-reminder>", "<scrubjay-memory-", "</scrubjay-memory-"].iter();
+        if !is_tag.clone().any(|tag| line.starts_with(tag)) {
+            kept.push(line);
+        }
+    }
+    kept.join("\n")
 }
 
 /// What was said since the last reply that called no tool: one question and all that belongs to it.

@@ -196,6 +196,9 @@ limits! {
     recall_candidates = 200 "memories" in "memory", 1..=100_000, "that a model chooses among";
     recall_tainted_places = 2 "memories" in "memory", 0..=1_000, "among the recalled ones that may rest on one source nobody vouches for";
     select_tokens = 256 "tokens" in "memory", 16..=100_000, "a model that chooses memories answers in so many";
+    memory_view_lines = 999_999 "lines" in "memory", 1..=100_000_000, "a longer file cannot be viewed with the memory tool, whose users know this number";
+    memory_view_chars = 16_000 "characters" in "memory", 100..=100_000_000, "of a file that the memory tool shows when no range was asked for";
+    recall_wait_ms = 2_000 "milliseconds" in "memory", 0..=600_000, "where no model answers, recalled text is the answer and is waited for so long";
     recall_cache_bytes = 1_073_741_824 "bytes" in "memory", 1_024..=1_099_511_627_776, "a larger kept index is built again";
     searched_result_bytes = 262_144 "bytes" in "memory", 1_024..=67_108_864, "of a stored result or of notes that can be searched; what is told apart by its beginning is found by it";
     drift_mentions = 40 "words" in "memory", 0..=100_000, "of one memory that are checked against the working tree";

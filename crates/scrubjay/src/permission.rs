@@ -107,6 +107,8 @@ pub struct Permissions {
     pub dir: PathBuf,
     /// More directories that may be read freely, resolved.
     pub extra: Vec<PathBuf>,
+    /// The memory directory, resolved: free to read and, because every change of it can be taken back, to write.
+    pub memory: Option<PathBuf>,
     /// Files and directories of scrubjay's own, resolved: changing them always asks, whether they exist or not.
     pub own: Vec<PathBuf>,
 }
@@ -163,6 +165,7 @@ impl Permissions {
         match effect {
             // Another agent is no more than this one: each of its calls comes to the same gate.
             Effect::Nothing | Effect::Summons => Verdict::Allow,
+            Effect::Writes(path) if self.is_memory(path) && !self.only_reads() => Verdict::Allow,
             Effect::Writes(path) if self.steers(path) && !self.only_reads() => Verdict::Ask,
             _ if self.mode == Mode::AllowAll => Verdict::Allow,
             Effect::Proposes => Verdict::Ask,
@@ -198,9 +201,13 @@ impl Permissions {
         is_below(path, &self.dir)
     }
 
+    fn is_memory(&self, path: &Path) -> bool {
+        self.memory.as_ref().is_some_and(|memory| is_below(path, memory))
+    }
+
     /// Where reading is free.
     fn is_here(&self, path: &Path) -> bool {
-        self.is_home(path) || self.extra.iter().any(|root| is_below(path, root))
+        self.is_home(path) || self.is_memory(path) || self.extra.iter().any(|root| is_below(path, root))
     }
 
     /// Files that decide what runs or what is allowed later. Names are compared without case, because some file
@@ -520,6 +527,22 @@ mod tests {
         assert_eq!(here.decide("Bash", &runs("cd link/../x && ls")), Verdict::Ask);
         assert_eq!(here.decide("Bash", &runs("diff . .")), Verdict::Ask);
         assert_eq!(here.decide("Bash", &runs("cat linked")), Verdict::Allow);
+    }
+
+    // spec: R2
+    #[test]
+    fn the_memory_directory_is_free_to_read_and_its_changes_can_be_undone() {
+        let memory = Some(PathBuf::from("/data/memory"));
+        let with = |mode| Permissions { memory: memory.clone(), own: vec!["/data".into()], ..permissions(mode, &[]) };
+        let (inside, beside) = ("/data/memory/user_tea.md", "/data/provenance/rests_on.jsonl");
+        for mode in Mode::ALL {
+            assert_eq!(with(mode).decide("Read", &Effect::Reads(vec![inside.into()])), Verdict::Allow);
+            let written = with(mode).decide("Write", &Effect::Writes(inside.into()));
+            assert_eq!(written == Verdict::Allow, !matches!(mode, ReadOnly | Plan), "{mode:?}");
+            assert_ne!(with(mode).decide("Write", &Effect::Writes(beside.into())), Verdict::Allow, "{mode:?}");
+        }
+        let denied = Permissions { deny: vec!["Write".parse().unwrap()], ..with(Ask) };
+        assert!(matches!(denied.decide("Write", &Effect::Writes(inside.into())), Verdict::Deny(_)));
     }
 
     #[test]

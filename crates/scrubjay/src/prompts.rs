@@ -146,6 +146,26 @@ pub const MEMORY_ELSEWHERE: &str = include_str!("../prompts/memory/elsewhere.md"
 /// Stands for an index without lines.
 pub const MEMORY_EMPTY_INDEX: &str = include_str!("../prompts/memory/empty-index.md");
 
+/// Refuses a name that no memory can have.
+pub const MEMORY_ODD_NAME: &str = include_str!("../prompts/memory/odd-name.md");
+/// Refuses a memory that is no text.
+pub const MEMORY_NOT_TEXT: &str = include_str!("../prompts/memory/not-text.md");
+/// Says that a memory waits for the person.
+pub const MEMORY_UNCONFIRMED: &str = include_str!("../prompts/memory/unconfirmed.md");
+/// Says that the index was not left as it was written.
+pub const MEMORY_INDEX_KEPT: &str = include_str!("../prompts/memory/index-kept.md");
+
+/// Tells a model how to choose among memories.
+pub fn select(most: u64, nonce: &str) -> String {
+    fill(include_str!("../prompts/memory/select.md"), &[("most", &most.to_string()), ("nonce", nonce)])
+}
+
+/// What it chooses for, and among what.
+pub fn select_among(query: &str, tools: &str, manifest: &str, nonce: &str) -> String {
+    let values = [("query", query), ("tools", tools), ("manifest", manifest), ("nonce", nonce)];
+    fill(include_str!("../prompts/memory/select-among.md"), &values)
+}
+
 /// How a memory is saved where it is a daily log; `log` is the pattern of its path.
 pub fn memory_log(log: &str) -> String {
     fill(include_str!("../prompts/memory/saving-log.md"), &[("log", log)])

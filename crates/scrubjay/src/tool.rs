@@ -2,11 +2,12 @@
 
 use crate::digest::{Digest, FilesSeen};
 use crate::limits::Limits;
-use crate::message::{Block, ToolCallId};
+use crate::message::{Block, Message, SessionId, ToolCallId};
 use crate::model::Pending;
 use crate::transcript::ToolSpec;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 /// What a call would do to the world, said before it does it. Permission is decided on this alone.
@@ -40,6 +41,24 @@ impl Effect {
     }
 }
 
+/// What led to a call: who may be cited for what it writes down.
+#[derive(Debug, Clone)]
+pub struct Occasion {
+    /// In which session.
+    pub session: SessionId,
+    /// What was said there until now.
+    pub history: Arc<[Arc<Message>]>,
+    /// The errand of a fork; none where the conversation itself calls.
+    pub errand: Option<String>,
+}
+
+impl Default for Occasion {
+    /// Nothing was said.
+    fn default() -> Self {
+        Self { session: SessionId::new(""), history: Arc::from([]), errand: None }
+    }
+}
+
 /// What a tool call works with.
 pub struct Bench<'a> {
     /// The working directory; relative paths start here.
@@ -52,6 +71,8 @@ pub struct Bench<'a> {
     pub call: &'a ToolCallId,
     /// What was permitted: a file tool uses this path and does not look it up again, because a link may have been swapped.
     pub approved: &'a Effect,
+    /// What led to it.
+    pub occasion: &'a Occasion,
     /// Set when the person interrupts.
     pub cancel: &'a CancellationToken,
 }
@@ -76,17 +97,25 @@ pub struct ToolOutcome {
     pub is_error: bool,
     /// Files whose current bytes the model now knows.
     pub saw: Vec<(PathBuf, Digest)>,
+    /// What the person should know about it.
+    pub notices: Vec<String>,
 }
 
 impl ToolOutcome {
     /// It worked, and says this.
     pub fn ok(text: impl Into<String>) -> Self {
-        Self { parts: vec![Block::text(text)], is_error: false, saw: Vec::new() }
+        Self { parts: vec![Block::text(text)], is_error: false, saw: Vec::new(), notices: Vec::new() }
     }
 
     /// It failed: what happened, what it means, what to do.
     pub fn error(text: impl Into<String>) -> Self {
-        Self { parts: vec![Block::text(text)], is_error: true, saw: Vec::new() }
+        Self { is_error: true, ..Self::ok(text) }
+    }
+
+    /// And the person is told this.
+    pub fn telling(mut self, notices: impl IntoIterator<Item = String>) -> Self {
+        self.notices.extend(notices);
+        self
     }
 
     /// And the model has now seen this file.

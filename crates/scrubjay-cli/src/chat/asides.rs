@@ -16,7 +16,7 @@ use scrubjay::ledger::savings::savings;
 use scrubjay::message::{Block, ToolCallId};
 use scrubjay::permission::Mode;
 use scrubjay::prompts;
-use scrubjay::tool::Bench;
+use scrubjay::tool::{Bench, Occasion};
 use scrubjay::tools::{shown, tasks};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -197,7 +197,8 @@ impl Chat {
         // The person typed it, so nobody has to be asked.
         let approved = bash.effect(&input, &desk.dir);
         let (dir, limits) = (&desk.dir, &desk.limits);
-        let bench = Bench { dir, seen: &seen, limits, call: &call, approved: &approved, cancel: &cancel };
+        let (approved, occasion, cancel) = (&approved, &Occasion::default(), &cancel);
+        let bench = Bench { dir, seen: &seen, limits, call: &call, approved, occasion, cancel };
         let running = bash.call(&input, &bench);
         tokio::pin!(running);
         let outcome = loop {

@@ -10,6 +10,7 @@ mod compaction;
 mod instructions;
 mod memory;
 mod print;
+mod remembering;
 mod results;
 mod stage;
 mod survival;

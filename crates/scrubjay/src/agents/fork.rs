@@ -8,11 +8,11 @@ use crate::desk::Desk;
 use crate::digest::FilesSeen;
 use crate::errand::{Ending, Errand, Outcome};
 use crate::gate::{Gate, Verdict};
-use crate::message::{Block, Message, MessageId, Origin, Role, ToolResult, ToolUse};
+use crate::message::{Block, Message, MessageId, Origin, Role, SessionId, ToolResult, ToolUse};
 use crate::model::Reply;
 use crate::prompt::Prompt;
 use crate::prompts;
-use crate::tool::Effect;
+use crate::tool::{Effect, Occasion};
 use crate::transcript::Call;
 use crate::turn::{self, Halt, Hand, Stage};
 use std::path::PathBuf;
@@ -23,6 +23,8 @@ use tokio_util::sync::CancellationToken;
 /// Where a fork starts: the parent's last prompt, with what the model said to it, and what the parent has seen.
 #[derive(Debug, Clone)]
 pub struct Origins {
+    /// The parent.
+    pub session: SessionId,
     /// The parent's prompt, byte for byte.
     pub prompt: Prompt,
     /// The parent's files, cloned: what the fork reads does not count for the parent.
@@ -52,6 +54,7 @@ pub fn is_fork(prompt: &Prompt) -> bool {
 }
 
 struct Fork {
+    session: SessionId,
     prompt: Prompt,
     seen: FilesSeen,
     results: Option<PathBuf>,
@@ -61,7 +64,7 @@ struct Fork {
 
 impl Fork {
     fn new(origins: Origins, errand: &Errand, desk: &Desk) -> Self {
-        let Origins { mut prompt, seen, results } = origins;
+        let Origins { session, mut prompt, seen, results } = origins;
         let directive = directive(&prompt, errand);
         let outcome = Outcome {
             ending: Ending::Done,
@@ -72,7 +75,7 @@ impl Fork {
             denials: 0,
         };
         prompt.history.push(spoken(Role::User, Origin::Reminder, directive, desk, 0));
-        Self { prompt, seen, results, gate: without_forks(errand.gate.clone()), outcome }
+        Self { session, prompt, seen, results, gate: without_forks(errand.gate.clone()), outcome }
     }
 
     async fn work(&mut self, errand: &Errand, desk: &Desk, cancel: &CancellationToken) -> Ending {
@@ -93,7 +96,10 @@ impl Fork {
             if calls.is_empty() {
                 return Ending::Done;
             }
-            let hand = Hand { gate: &self.gate, seen: &self.seen, cancel, stage: Stage::Back };
+            let history = self.prompt.history.clone().into();
+            let (session, name) = (self.session.clone(), Some(errand.name.clone()));
+            let occasion = &Occasion { session, history, errand: name };
+            let hand = Hand { gate: &self.gate, seen: &self.seen, occasion, cancel, stage: Stage::Back };
             let round = turn::run_tools(desk, &calls, &hand).await;
             self.seen.extend(round.saw);
             self.outcome.wrote.extend(round.wrote);

@@ -184,7 +184,7 @@ impl Archive {
     /// Follow what is on disk now. Only changed files are read; a session that went on is read again as a whole.
     pub fn catch_up(&mut self, memory: Option<&Memory>) -> io::Result<Caught> {
         let mut parts: Vec<Part<'_>> = Vec::new();
-        for memory in memory {
+        if let Some(memory) = memory {
             parts.extend(memory.scan().entries.iter().map(|entry| Part::of_memory(memory, entry, &self.limits)));
         }
         for session in sessions(&self.project)? {

@@ -52,6 +52,12 @@ pub mod find;
 pub mod freshness;
 pub mod shown;
 pub mod prompt;
+pub mod select;
+mod shared;
+// written by agents
+mod footing;
+mod keeping;
+mod tool;
 
 pub use check::{Fault, Finding};
 pub use folder::Stamp;
@@ -59,9 +65,11 @@ pub use history::FileDiff;
 pub use index::{LoadedIndex, load_index};
 pub use journal::{Cause, ChangeId, Recorded, Trace};
 pub use provenance::{Basis, Source, Speaker, Trust};
+pub use shared::{Candidates, Recollection, SharedMemory, Wish};
 pub use scan::{Entry, LeftOut, Scan, Team};
 pub use settle::Repairs;
 pub use store::{Act, Change, Edit, Index, Memory, Outcome, Place, Receipt, What};
+pub use tool::MemoryTool;
 pub use topic::{Kind, Topic};
 
 use std::io;

@@ -7,13 +7,16 @@ mod moments;
 mod noting;
 mod planning;
 mod reading_back;
+mod recalling;
 mod receipts;
 
 pub use compacting::Compacted;
 pub use instructing::Instructed;
+pub use recalling::Remembering;
 
 use instructing::Rereading;
 use noting::Noting;
+use recalling::Recalling;
 use receipts::Receipts;
 
 use crate::agents::fork::{self, Origins};
@@ -29,6 +32,7 @@ use crate::message::{Block, Kind, Origin, Role, StopReason, ToolUse, Usage};
 use crate::model::{ModelError, Reply};
 use crate::prompt::Prompt;
 use crate::prompts;
+use crate::tool::Occasion;
 use crate::transcript::{Call, Cause, Entry, Opening, Transcript, TranscriptError};
 use crate::turn::{self, Halt, Hand, Round, Stage};
 use jiff::Timestamp;
@@ -42,6 +46,7 @@ pub struct Session {
     desk: Desk,
     interrupt: Interrupt,
     noting: Noting,
+    recalling: Recalling,
     receipts: Receipts,
     /// Whether the person was told that the window is nearly full.
     warned: bool,
@@ -101,9 +106,9 @@ impl Session {
     /// here on, and recorded again only when it differs from what was last sent.
     pub fn new(transcript: Transcript, desk: Desk, opening: Opening) -> Result<Self, Error> {
         let receipts = Receipts::open(&transcript, &desk);
-        let (interrupt, noting) = (Interrupt::default(), Noting::default());
+        let (interrupt, noting, recalling) = (Interrupt::default(), Noting::default(), Recalling::default());
         let (warned, weighed, rules, reread) = (false, 0, Vec::new(), None);
-        let mut session = Self { transcript, desk, interrupt, noting, receipts, warned, weighed, rules, reread };
+        let mut session = Self { transcript, desk, interrupt, noting, recalling, receipts, warned, weighed, rules, reread };
         session.open(opening)?;
         session.close_open_calls()?;
         Ok(session)
@@ -143,6 +148,7 @@ impl Session {
         if !self.compact_if_due(cancel).await? {
             self.plan_ahead(cancel).await?;
         }
+        self.bring_back(cancel).await?;
         self.warn_if_nearly_full();
         context::fits(&self.transcript, &self.desk)?;
         self.announce();
@@ -199,7 +205,8 @@ impl Session {
             })
             .collect();
         let seen = self.transcript.view().files.clone();
-        let hand = Hand { gate: &self.desk.gate, seen: &seen, cancel, stage: Stage::Front(self.scene()) };
+        let occasion = &self.occasion();
+        let hand = Hand { gate: &self.desk.gate, seen: &seen, occasion, cancel, stage: Stage::Front(self.scene()) };
         let round = turn::run_tools(&self.desk, &calls, &hand).await;
         let (interrupted, stop) = (round.interrupted, round.stop.clone());
         self.admit(round, &calls)?;
@@ -225,6 +232,12 @@ impl Session {
         self.say(Role::User, Origin::Tool, admitted.results)?;
         self.add_context(HookEvent::PostToolUse, round.context)?;
         self.tell_rules()
+    }
+
+    /// What led to the calls that are run now.
+    fn occasion(&self) -> Occasion {
+        let history = self.transcript.view().history.clone().into();
+        Occasion { session: self.transcript.session().clone(), history, errand: None }
     }
 
     fn results_folder(&self) -> Option<PathBuf> {
@@ -293,7 +306,8 @@ impl Session {
     /// What a fork of this session starts from.
     pub fn origins(&self) -> Origins {
         let view = self.transcript.view();
-        Origins { prompt: Prompt::of(view), seen: view.files.clone(), results: self.results_folder() }
+        let session = self.transcript.session().clone();
+        Origins { session, prompt: Prompt::of(view), seen: view.files.clone(), results: self.results_folder() }
     }
 
     /// Record what an errand took and what it left.

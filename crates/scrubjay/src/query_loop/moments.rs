@@ -19,6 +19,7 @@ impl Session {
 
     /// Tell hooks that the session ends; `reason` is clear, resume, logout, prompt_input_exit or other.
     pub async fn ended(&mut self, reason: &str) -> Result<(), Error> {
+        self.stop_looking()?;
         self.drain(Duration::from_millis(self.desk.limits.notes_exit_ms)).await?;
         self.hear(&Moment::SessionEnd { reason }, &CancellationToken::new()).await?;
         Ok(self.transcript.settle()?)
@@ -31,8 +32,10 @@ impl Session {
         if let Some(reason) = heard.blocked.or(heard.stop) {
             return Err(Error::Blocked(reason));
         }
+        self.show_left_over()?;
         self.tell_the_date()?;
-        self.say(Role::User, Origin::Person, question)?;
+        self.say(Role::User, Origin::Person, question.clone())?;
+        self.look_for_memories(&question, cancel);
         self.add_context(HookEvent::UserPromptSubmit, heard.context)
     }
 

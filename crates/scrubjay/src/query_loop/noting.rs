@@ -118,7 +118,9 @@ impl Session {
             return Ok(None);
         }
         let wait = Duration::from_millis(self.desk.limits.notes_wait_ms);
-        if !self.wait_for_background(wait).await? {
+        let idle = self.noting.background.idle(wait).await;
+        self.hear_of_notes()?;
+        if !idle {
             return Ok(None);
         }
         let (view, Some(folder)) = (self.transcript.view(), self.transcript.folder()) else { return Ok(None) };
@@ -133,8 +135,9 @@ impl Session {
 
     /// Wait for background work that is running and record what it did; more may start afterwards. Whether nothing runs.
     pub async fn wait_for_background(&mut self, limit: Duration) -> Result<bool, Error> {
-        let idle = self.noting.background.idle(limit).await;
+        let idle = self.noting.background.idle(limit).await && self.searches().idle(limit).await;
         self.hear_of_notes()?;
+        self.hear_of_memories()?;
         Ok(idle)
     }
 

@@ -188,7 +188,7 @@ impl Session {
         }
     }
 
-    fn receipt_of_errand(&mut self, called: Called) {
+    pub(super) fn receipt_of_errand(&mut self, called: Called) {
         if let Some(folder) = self.desk.day_book.as_deref().filter(|_| called.is_ours())
             && let Err(error) = DayBook::at(folder).book(&called, &self.desk.limits)
         {

@@ -213,6 +213,7 @@ settings! {
     API_KEY_COMMAND = text("api_key_command", "", "a command that prints the key").environment(&["SCRUBJAY_API_KEY_COMMAND"]).aliases(&["apiKeyHelper"]).user_only();
     MODEL = text("model", "", "the model that answers").environment(&["SCRUBJAY_MODEL"]).once_per_session();
     SMALL_MODEL = text("small_model", "", "a cheap model for choices and labels").environment(&["SCRUBJAY_SMALL_MODEL"]);
+    MODEL_FOR_SELECTING = text("models.select", "", "the model that chooses among memories; small_model without one").environment(&["SCRUBJAY_MODEL_SELECT"]);
     THINKING = choice("thinking", &["auto", "off", "on"], "whether the model reasons before it answers").environment(&["SCRUBJAY_THINKING"]).once_per_session();
     CACHE_TTL = choice("cache_ttl", &["auto", "5m", "1h"], "how long the provider keeps the prefix; auto goes by price").environment(&["SCRUBJAY_CACHE_TTL"]).once_per_session();
 

@@ -1,22 +1,23 @@
 //! Edit: one exact piece of text for another.
 
 use super::input::{at_once, card, parse};
+use super::keeper::{self, Keeper, Kept, Replacement};
 use super::place::resolve;
 use super::shown::{counted, cut, shown, shown_path};
-use super::write::{Standing, put, standing};
-use crate::digest::Digest;
-use crate::limits::Limits;
+use super::write::{Standing, standing};
 use crate::model::Pending;
 use crate::tool::{Bench, Effect, Tool, ToolOutcome};
 use crate::transcript::ToolSpec;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 
 /// Changes part of a file.
 pub struct Edit {
     spec: ToolSpec,
+    keeper: Option<Arc<dyn Keeper>>,
 }
 
 #[derive(Deserialize)]
@@ -44,6 +45,11 @@ struct Changed {
 impl Edit {
     /// The tool.
     pub fn new() -> Self {
+        Self::kept_by(None)
+    }
+
+    /// The same, with a folder in which writing is somebody's business.
+    pub fn kept_by(keeper: Option<Arc<dyn Keeper>>) -> Self {
         let spec = card(
             "Edit",
             include_str!("../../prompts/tools/edit.md"),
@@ -55,7 +61,7 @@ impl Edit {
                 "replace_all": { "type": "boolean" },
             }),
         );
-        Self { spec }
+        Self { spec, keeper }
     }
 }
 
@@ -80,8 +86,15 @@ impl Tool for Edit {
             Ok(input) => {
                 let path = bench.approved_path().map_or_else(|| resolve(bench.dir, &input.file_path), Path::to_owned);
                 let (seen, limits) = (bench.seen.get(&path).cloned(), bench.limits.clone());
+                let (keeper, occasion) = (self.keeper.clone(), bench.occasion.clone());
                 Box::pin(async move {
-                    let editing = tokio::task::spawn_blocking(move || edit(path, seen.as_ref(), &input, &limits));
+                    let editing = tokio::task::spawn_blocking(move || {
+                        let before = standing(&path, seen.as_ref(), limits.read_file_bytes);
+                        edit(&path, before, (&input, limits.read_line_chars), |before, bytes| {
+                            let change = Replacement { path: &path, before: Some(before), bytes, occasion: &occasion };
+                            keeper::replace(keeper.as_ref(), &change, limits.read_file_bytes)
+                        })
+                    });
                     editing.await.unwrap_or_else(|_| ToolOutcome::error("Editing stopped before it was done."))
                 })
             }
@@ -89,10 +102,15 @@ impl Tool for Edit {
     }
 }
 
-fn edit(path: PathBuf, seen: Option<&Digest>, input: &Input, limits: &Limits) -> ToolOutcome {
-    let before = match standing(&path, seen, limits.read_file_bytes) {
+fn edit(
+    path: &Path,
+    before: Standing,
+    (input, line_chars): (&Input, u64),
+    replace: impl FnOnce(&[u8], &[u8]) -> Result<Kept, String>,
+) -> ToolOutcome {
+    let before = match before {
         Standing::Absent => {
-            let name = shown_path(&path);
+            let name = shown_path(path);
             return ToolOutcome::error(format!(
                 "{name} does not exist, so there is nothing to edit. Create it with Write."
             ));
@@ -102,13 +120,14 @@ fn edit(path: PathBuf, seen: Option<&Digest>, input: &Input, limits: &Limits) ->
     };
     let changed = match change(&before, input) {
         Ok(changed) => changed,
-        Err(why) => return ToolOutcome::error(format!("{}: {why} Nothing was changed.", shown_path(&path))),
+        Err(why) => return ToolOutcome::error(format!("{}: {why} Nothing was changed.", shown_path(path))),
     };
-    match put(&path, Some(&before), &changed.bytes, limits.read_file_bytes) {
-        Ok(digest) => {
+    match replace(&before, &changed.bytes) {
+        Ok(kept) => {
             let places = counted(changed.places, "place");
-            let snippet = snippet(&changed, limits.read_line_chars);
-            ToolOutcome::ok(format!("Changed {places} in {}:\n{snippet}", shown_path(&path))).saw(path, digest)
+            let snippet = snippet(&changed, line_chars);
+            let done = kept.in_words(format!("Changed {places} in {}:\n{snippet}", shown_path(path)));
+            ToolOutcome::ok(done).saw(path.to_owned(), kept.digest).telling(kept.notices)
         }
         Err(why) => ToolOutcome::error(why),
     }

@@ -12,12 +12,14 @@ pub mod write;
 
 mod file;
 mod input;
+mod keeper;
 mod place;
 mod picture;
 mod shown;
 mod walk;
 
 pub(crate) use file::{explain, load_from, open_resolved};
+pub use keeper::{Keeper, Kept, Replacement};
 pub use place::resolve;
 pub(crate) use place::resolve_as_system;
 pub use shown::{shown, shown_path};
@@ -31,10 +33,15 @@ use std::sync::Arc;
 /// The tools every session has, in the order the model is told about them. The order never changes: it is part of the
 /// cached prefix. `skills` are the directories whose folders hold a `SKILL.md`, the most important first.
 pub fn standard(skills: &[PathBuf], limits: &Limits) -> Vec<Arc<dyn Tool>> {
+    kept_by(None, skills, limits)
+}
+
+/// The same, with a folder in which writing is somebody's business.
+pub fn kept_by(keeper: Option<Arc<dyn Keeper>>, skills: &[PathBuf], limits: &Limits) -> Vec<Arc<dyn Tool>> {
     let mut tools: Vec<Arc<dyn Tool>> = vec![
         Arc::new(read::Read::new()),
-        Arc::new(write::Write::new()),
-        Arc::new(edit::Edit::new()),
+        Arc::new(write::Write::kept_by(keeper.clone())),
+        Arc::new(edit::Edit::kept_by(keeper)),
         Arc::new(grep::Grep::new()),
         Arc::new(glob::Glob::new()),
         Arc::new(shell::Bash::new()),

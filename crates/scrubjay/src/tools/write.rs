@@ -2,6 +2,7 @@
 
 use super::file::{explain, load, parent_of, replace};
 use super::input::{at_once, card, parse};
+use super::keeper::{self, Keeper, Kept, Replacement};
 use super::place::resolve;
 use super::shown::{counted, shown_path};
 use crate::digest::Digest;
@@ -11,11 +12,13 @@ use crate::transcript::ToolSpec;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 
 /// Writes a file.
 pub struct Write {
     spec: ToolSpec,
+    keeper: Option<Arc<dyn Keeper>>,
 }
 
 #[derive(Deserialize)]
@@ -73,6 +76,11 @@ pub(super) fn put(path: &Path, before: Option<&[u8]>, bytes: &[u8], most: u64) -
 impl Write {
     /// The tool.
     pub fn new() -> Self {
+        Self::kept_by(None)
+    }
+
+    /// The same, with a folder in which writing is somebody's business.
+    pub fn kept_by(keeper: Option<Arc<dyn Keeper>>) -> Self {
         let spec = card(
             "Write",
             include_str!("../../prompts/tools/write.md"),
@@ -82,7 +90,7 @@ impl Write {
                 "content": { "type": "string" },
             }),
         );
-        Self { spec }
+        Self { spec, keeper }
     }
 }
 
@@ -107,8 +115,15 @@ impl Tool for Write {
             Ok(input) => {
                 let path = bench.approved_path().map_or_else(|| resolve(bench.dir, &input.file_path), Path::to_owned);
                 let (seen, most) = (bench.seen.get(&path).cloned(), bench.limits.read_file_bytes);
+                let (keeper, occasion) = (self.keeper.clone(), bench.occasion.clone());
                 Box::pin(async move {
-                    let writing = tokio::task::spawn_blocking(move || write(path, seen.as_ref(), &input.content, most));
+                    let writing = tokio::task::spawn_blocking(move || {
+                        let before = standing(&path, seen.as_ref(), most);
+                        write(&path, before, &input.content, |before, bytes| {
+                            let change = Replacement { path: &path, before, bytes, occasion: &occasion };
+                            keeper::replace(keeper.as_ref(), &change, most)
+                        })
+                    });
                     writing.await.unwrap_or_else(|_| ToolOutcome::error("Writing stopped before it was done."))
                 })
             }
@@ -116,19 +131,25 @@ impl Tool for Write {
     }
 }
 
-fn write(path: PathBuf, seen: Option<&Digest>, content: &str, most: u64) -> ToolOutcome {
-    let (before, verb) = match standing(&path, seen, most) {
+fn write(
+    path: &Path,
+    before: Standing,
+    content: &str,
+    replace: impl FnOnce(Option<&[u8]>, &[u8]) -> Result<Kept, String>,
+) -> ToolOutcome {
+    let (before, verb) = match before {
         Standing::Absent => (None, "Created"),
         Standing::Known(bytes) => (Some(bytes), "Updated"),
         Standing::Refused(why) => return ToolOutcome::error(why),
     };
-    match put(&path, before.as_deref(), content.as_bytes(), most) {
-        Ok(digest) => {
+    match replace(before.as_deref(), content.as_bytes()) {
+        Ok(kept) => {
             let lines = counted(content.lines().count(), "line");
             let was = before.map_or_else(String::new, |before| {
                 format!(", {} before", String::from_utf8_lossy(&before).lines().count())
             });
-            ToolOutcome::ok(format!("{verb} {} ({lines}{was}).", shown_path(&path))).saw(path, digest)
+            let done = kept.in_words(format!("{verb} {} ({lines}{was}).", shown_path(path)));
+            ToolOutcome::ok(done).saw(path.to_owned(), kept.digest).telling(kept.notices)
         }
         Err(why) => ToolOutcome::error(why),
     }

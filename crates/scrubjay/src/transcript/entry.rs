@@ -93,6 +93,8 @@ pub enum Entry {
         /// Which bytes.
         digest: Digest,
     },
+    /// A message shows these memories.
+    Recalled(Recalled),
     /// A model call was answered.
     Replied(Call),
     /// Records before this one were lost to damage; what the model sees may have changed.
@@ -117,6 +119,15 @@ pub struct Spilled {
     pub bytes: u64,
     /// How much the model sees instead.
     pub shown: u64,
+}
+
+/// Memories that were brought back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recalled {
+    /// The message that shows them.
+    pub message: MessageId,
+    /// Their files.
+    pub files: Vec<PathBuf>,
 }
 
 /// How far the notes reach.
@@ -322,6 +333,7 @@ impl Record {
             Entry::Saw { path, digest } => {
                 self.outgoing("saw", &SawData { path: path.clone(), digest: digest.clone() })
             }
+            Entry::Recalled(data) => self.outgoing("recalled", data),
             Entry::Replied(data) => self.outgoing("replied", data),
             Entry::Mended { lost } => self.outgoing("mended", &MendedData { lost: *lost }),
             Entry::Unknown(kind) => self.outgoing(kind, &()),
@@ -360,6 +372,7 @@ impl Record {
                 let SawData { path, digest } = serde_json::from_str(data)?;
                 Entry::Saw { path, digest }
             }
+            "recalled" => Entry::Recalled(serde_json::from_str(data)?),
             "replied" => Entry::Replied(serde_json::from_str(data)?),
             "mended" => Entry::Mended { lost: serde_json::from_str::<MendedData>(data)?.lost },
             kind => Entry::Unknown(kind.to_owned()),

@@ -5,7 +5,7 @@ mod file;
 mod opening;
 mod view;
 
-pub use entry::{Author, Began, Call, Cause, Compaction, Entry, EntryId, Noted, Record, Spilled, Trigger};
+pub use entry::{Author, Began, Call, Cause, Compaction, Entry, EntryId, Noted, Recalled, Record, Spilled, Trigger};
 pub use file::{Damage, FORMAT, Log, Reading, read, read_as, read_from, take_pen};
 pub use opening::{Lifetimes, Opening, Options, Thinking, ToolSpec, Ttl};
 pub use view::{CLEARED, Spent, View};

@@ -6,6 +6,7 @@ use crate::limits::Limits;
 use crate::message::{Block, Kind, Message, MessageId, Origin, ToolCallId, ToolResult, Usage};
 use crate::tokens::{self, Count, Form, Share};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// What stands where a tool result was cleared.
@@ -24,6 +25,8 @@ pub struct View {
     pub spilled: BTreeMap<ToolCallId, Spilled>,
     /// Tool results that were cleared.
     pub cleared: BTreeSet<ToolCallId>,
+    /// Files of the memories that messages of this view show, by message.
+    pub recalled: BTreeMap<MessageId, Vec<PathBuf>>,
     /// How far the notes reach.
     pub noted: Option<Noted>,
     /// Compactions in force, oldest first.
@@ -104,6 +107,9 @@ impl View {
                 self.spilled.insert(spilled.call.clone(), spilled.clone());
             }
             Entry::Cleared { results, .. } => self.clear(results, limits),
+            Entry::Recalled(recalled) => {
+                self.recalled.insert(recalled.message.clone(), recalled.files.clone());
+            }
             Entry::Noted(noted) => self.noted = Some(noted.clone()),
             Entry::Compacted(compaction) => self.compact(record.id, compaction, limits),
             Entry::Failed { layer, .. } => *self.strikes.entry(layer.clone()).or_default() += 1,
@@ -188,6 +194,9 @@ impl View {
         }
         self.history.append(&mut kept);
         self.history.extend(compaction.restored.iter().cloned());
+        // What no message shows any more may be shown again.
+        let here: BTreeSet<&MessageId> = self.history.iter().map(|message| &message.id).collect();
+        self.recalled.retain(|message, _| here.contains(message));
         self.compactions.push((id, compaction.clone()));
         self.strikes.remove(Compaction::LAYER);
         self.recount(limits);

@@ -9,7 +9,7 @@ use crate::hooks::{HookOutcome, Moment, Permission};
 use crate::message::{Block, ToolResult, ToolUse};
 use crate::model::Pending;
 use crate::prompts;
-use crate::tool::{Bench, Effect, Tool, ToolOutcome};
+use crate::tool::{Bench, Effect, Occasion, Tool, ToolOutcome};
 use futures::FutureExt as _;
 use futures::StreamExt as _;
 use serde_json::Value;
@@ -66,6 +66,8 @@ pub struct Hand<'a> {
     pub gate: &'a Gate,
     /// What the model has seen.
     pub seen: &'a FilesSeen,
+    /// What led to the calls.
+    pub occasion: &'a Occasion,
     /// Set when the person interrupts.
     pub cancel: &'a CancellationToken,
     /// Whether a person watches.
@@ -107,7 +109,7 @@ enum Fate {
 
 impl Round {
     fn take(&mut self, done: Finished) {
-        let ToolOutcome { parts, is_error, saw } = done.outcome;
+        let ToolOutcome { parts, is_error, saw, notices: _ } = done.outcome;
         if !is_error {
             self.wrote.extend(done.wrote);
         }
@@ -149,6 +151,7 @@ async fn run_one(desk: &Desk, call: &ToolUse, hand: &Hand<'_>, seen: &FilesSeen)
         done = worked => done,
     };
     let text = outcome.parts.iter().filter_map(Block::as_text).collect::<Vec<_>>().join("\n");
+    outcome.notices.iter().for_each(|notice| hand.stage.emit(desk, Event::Notice(notice.clone())));
     let (id, tool, is_error) = (call.id.clone(), call.name.clone(), outcome.is_error);
     hand.stage.emit(desk, Event::ToolFinished { call: id, tool, is_error, text });
     let wrote = match effect {
@@ -228,7 +231,8 @@ async fn perform(desk: &Desk, (call, approved): (&ToolUse, &Effect), hand: &Hand
             known.join(", ")
         ));
     };
-    let bench = Bench { dir: &desk.dir, seen, limits: &desk.limits, call: &call.id, approved, cancel: hand.cancel };
+    let (occasion, cancel) = (hand.occasion, hand.cancel);
+    let bench = Bench { dir: &desk.dir, seen, limits: &desk.limits, call: &call.id, approved, occasion, cancel };
     let called = AssertUnwindSafe(tool.call(&call.input, &bench)).catch_unwind().await;
     let outcome = called.unwrap_or_else(|_| {
         ToolOutcome::error(format!(

@@ -40,9 +40,9 @@ impl Tool for Says {
                 .repeat(usize::try_from(input["times"].as_u64().unwrap_or(1)).unwrap());
             match input["picture"].as_bool() {
                 Some(true) => {
-                    ToolOutcome { parts: vec![Block::image("image/png", &text)], is_error: false, saw: vec![] }
+                    ToolOutcome { parts: vec![Block::image("image/png", &text)], ..ToolOutcome::ok("") }
                 }
-                _ if text.is_empty() => ToolOutcome { parts: vec![], is_error: false, saw: vec![] },
+                _ if text.is_empty() => ToolOutcome { parts: vec![], ..ToolOutcome::ok("") },
                 _ => ToolOutcome::ok(text),
             }
         })

@@ -3,7 +3,7 @@
 use scrubjay::digest::FilesSeen;
 use scrubjay::limits::Limits;
 use scrubjay::message::ToolCallId;
-use scrubjay::tool::{Bench, Effect, Tool, ToolOutcome};
+use scrubjay::tool::{Bench, Effect, Occasion, Tool, ToolOutcome};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -59,7 +59,7 @@ impl Workshop {
     pub(crate) async fn call_approved(&self, tool: &dyn Tool, input: Value, approved: &Effect) -> ToolOutcome {
         let call = &ToolCallId::new("t1");
         let Self { dir, seen, limits, cancel, .. } = self;
-        tool.call(&input, &Bench { dir, seen, limits, call, approved, cancel }).await
+        tool.call(&input, &Bench { dir, seen, limits, call, approved, occasion: &Occasion::default(), cancel }).await
     }
 }
 

@@ -100,5 +100,15 @@ impl<'a> Query<'a> {
     }
 }
 
+/// The words of a text, in any script.
+pub(crate) fn words(text: &str) -> impl Iterator<Item = String> {
+    text::words(text).into_iter()
+}
+
+/// The words that carry a text's meaning, in the form under which documents are filed.
+pub(crate) fn content_words(text: &str) -> std::collections::BTreeSet<String> {
+    text::words(text).iter().filter_map(|word| words::normal(word)).collect()
+}
+
 #[cfg(test)]
 mod tests;

@@ -1,0 +1,69 @@
+//! The long-term memory as sessions of this run use it: where it lies, and who chooses among memories.
+
+use crate::failure::{Exit, Failure};
+use crate::paper::Paper;
+use crate::seat::WallClock;
+use crate::service::Service;
+use crate::workplace::Workplace;
+use scrubjay::Remembering;
+use scrubjay::memory::{Index, Place, SharedMemory, Team};
+use scrubjay::model::Model;
+use scrubjay::paths::Layout;
+use scrubjay::settings::{Source, key};
+use std::sync::Arc;
+
+/// Open the memory and make its directory; `None` when it is off. One that cannot be opened is said, and the session goes
+/// on without it.
+pub(crate) async fn open(
+    workplace: &Workplace,
+    service: &Service,
+    paper: &Paper,
+) -> Result<Option<Remembering>, Failure> {
+    if workplace.settings.memory_off_because().is_some() {
+        return Ok(None);
+    }
+    let place = place(workplace)?;
+    let opened = SharedMemory::open(&place, &workplace.project(), Arc::new(WallClock), &workplace.limits);
+    let (memory, repairs) = match opened {
+        Ok(opened) => opened,
+        Err(error) => {
+            paper.warn(&format!("this session has no memory: {error}"));
+            return Ok(None);
+        }
+    };
+    repairs.notices.iter().for_each(|notice| paper.warn(notice));
+    if let Some(why) = repairs.refused {
+        paper.warn(&format!("the memory can only be read: {why}"));
+    }
+    let chooser = chooser(workplace, service, paper).await;
+    Ok(Some(Remembering { memory, chooser, root: workplace.root.clone() }))
+}
+
+/// Where the memory lies: the override, the person's setting, the remote folder, the data folder.
+fn place(workplace: &Workplace) -> Result<Place, Failure> {
+    let settings = &workplace.settings;
+    let layout = Layout::at(&workplace.places.data);
+    let dir = settings.memory_directory(&layout, &workplace.places.home, &workplace.root);
+    let dir = dir.map_err(|error| Failure::new(Exit::Refused, format!("memory cannot be kept there: {error}")))?;
+    let index = if settings.flag(&key::SKIP_INDEX) { Index::Skipped } else { Index::Kept };
+    let team = if settings.flag(&key::TEAM) { Team::On } else { Team::Off };
+    Ok(Place::of(&workplace.project()).with_memory_at(dir).with_index(index).with_team(team))
+}
+
+/// The model that chooses among memories: the one that is set for it, or the small one; the main one only where the
+/// person switched choosing on.
+async fn chooser(workplace: &Workplace, service: &Service, paper: &Paper) -> Option<Arc<dyn Model>> {
+    let settings = &workplace.settings;
+    let named = [&key::MODEL_FOR_SELECTING, &key::SMALL_MODEL].map(|setting| settings.text(setting));
+    let Some(name) = named.into_iter().find(|name| !name.is_empty()) else {
+        let wanted = settings.origin(key::MODEL_RECALL.key) != Source::Default && settings.flag(&key::MODEL_RECALL);
+        return (wanted && !service.is_offline()).then(|| service.model.clone());
+    };
+    match Service::connect(workplace, Some(name)).await {
+        Ok(small) => Some(small.model),
+        Err(failure) => {
+            paper.warn(&format!("no model chooses among memories: {failure}"));
+            None
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! One memory for everything in a process that uses it: recall, the file tools, the memory tool.
+
+use super::find::{Caught, Finder, Sources};
+use super::recall::Query;
+use super::{Memory, MemoryError, Place, Repairs, freshness, prompt, shown};
+use crate::clock::Clock;
+use crate::limits::Limits;
+use crate::paths::ProjectLayout;
+use crate::settings::Settings;
+use jiff::{Timestamp, Zoned};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio_util::sync::CancellationToken;
+
+/// A memory that is open. Cheap to clone; whoever uses it has it alone for that moment.
+#[derive(Debug, Clone)]
+pub struct SharedMemory {
+    inner: Arc<Mutex<Inner>>,
+    dir: Arc<Path>,
+    limits: Limits,
+}
+
+#[derive(Debug)]
+struct Inner {
+    memory: Memory,
+    finder: Finder,
+}
+
+/// What is looked for, and what is known already.
+#[derive(Debug, Clone)]
+pub struct Wish {
+    /// The words of the person.
+    pub query: String,
+    /// When, and where days begin.
+    pub now: Zoned,
+    /// Files that the conversation holds already: they take no place.
+    pub known: BTreeSet<PathBuf>,
+}
+
+/// What recall can choose from.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Candidates {
+    /// What the local ranking would show, best first.
+    pub best: Vec<String>,
+    /// A line for each memory that a model may choose, by its path.
+    pub manifest: Vec<(String, String)>,
+    /// Files that could not be read.
+    pub skipped: Vec<String>,
+}
+
+/// A memory with everything that is shown of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recollection {
+    /// Its file.
+    pub path: PathBuf,
+    /// Its whole text.
+    pub text: String,
+    /// When its meaning last changed.
+    pub changed: Timestamp,
+    /// What it mentions that is gone.
+    pub gone: Vec<String>,
+}
+
+impl Recollection {
+    /// As it is shown.
+    pub fn as_recalled(&self) -> shown::Recalled<'_> {
+        shown::Recalled { path: &self.path, text: &self.text, changed: self.changed, gone: &self.gone }
+    }
+}
+
+impl SharedMemory {
+    /// Open a project's memory; the directory exists afterwards.
+    pub fn open(
+        place: &Place,
+        project: &ProjectLayout,
+        clock: Arc<dyn Clock>,
+        limits: &Limits,
+    ) -> Result<(Self, Repairs), MemoryError> {
+        let (memory, repairs) = Memory::open(place, clock, limits)?;
+        let dir = place.memory.canonicalize()?;
+        let inner = Inner { memory, finder: Finder::open(project, limits) };
+        Ok((Self { inner: Arc::new(Mutex::new(inner)), dir: dir.into(), limits: limits.clone() }, repairs))
+    }
+
+    /// The directory, with its links followed.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Do something with the memory. Blocks while somebody else does.
+    pub fn with<T>(&self, act: impl FnOnce(&mut Memory) -> T) -> T {
+        act(&mut self.lock().memory)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the model is told at the beginning; nothing when memory is off. `transcripts` is the folder of past sessions.
+    pub fn told(&self, transcripts: &Path, settings: &Settings) -> Option<prompt::Told> {
+        let indexes = self.with(|memory| [memory.index(), memory.team_index()]);
+        let indexes = indexes.map(|index| index.map(|index| index.text).unwrap_or_default());
+        let folders = prompt::Folders { memory: &self.dir, transcripts };
+        prompt::told(folders, settings, &indexes.each_ref().map(String::as_str))
+    }
+
+    /// Look at what is there now and rank it. What is known takes no place. Blocks.
+    pub fn candidates(&self, wish: &Wish) -> Candidates {
+        let mut inner = self.lock();
+        // A memory that is being changed by somebody else is searched as it was.
+        let unseen = inner.memory.refresh().err();
+        let Inner { memory, finder } = &mut *inner;
+        let Caught { mut skipped, .. } = finder.catch_up(memory);
+        skipped.extend(unseen.map(|error| error.to_string()));
+        let most = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX);
+        let query = Query::new(&wish.query, wish.now.clone(), most(self.limits.recall_candidates));
+        let without = |path: &str| wish.known.contains(&self.dir.join(path));
+        let ranked = finder.find(memory, &query, |entry| without(&entry.path));
+        let best = ranked.iter().take(most(self.limits.recall_places)).map(|found| found.entry.path.clone()).collect();
+        let mut entries: Vec<_> = ranked.iter().map(|found| found.entry).collect();
+        let mut sources = Sources::new(&self.limits);
+        let listed: BTreeSet<&str> = entries.iter().map(|entry| entry.path.as_str()).collect();
+        let mut rest: Vec<_> = memory.scan().entries.iter().filter(|entry| !listed.contains(&*entry.path)).collect();
+        rest.sort_by_key(|entry| std::cmp::Reverse(entry.stamp.modified));
+        entries.retain(|entry| sources.admit(memory, entry));
+        entries.extend(rest.into_iter().filter(|entry| !without(&entry.path) && sources.admit(memory, entry)));
+        let manifest = entries.into_iter().take(query.limit).map(|entry| {
+            let line = shown::manifest_line(entry.kind.as_str(), &entry.path, entry.modified(), &entry.description);
+            (entry.path.clone(), line)
+        });
+        let manifest = manifest.collect();
+        Candidates { best, manifest, skipped }
+    }
+
+    /// The memories at these paths as they are now, with what they mention that is gone from `root`. One that cannot be
+    /// read is left out. Blocks.
+    pub fn recollections(&self, paths: &[String], root: &Path, stop: &CancellationToken) -> Vec<Recollection> {
+        let read = |path: &String| {
+            let (entry, text) = self.with(|memory| memory.text(path)).ok()??;
+            let (path, changed) = (self.dir.join(path), entry.modified());
+            Some(Recollection { path, text, changed, gone: Vec::new() })
+        };
+        let mut found: Vec<Recollection> = paths.iter().filter_map(read).collect();
+        let texts: Vec<_> = found.iter().map(|one| freshness::Memory { path: &one.path, text: &one.text }).collect();
+        let gone = freshness::drift(&texts, root, &self.limits, stop);
+        found.iter_mut().zip(gone).for_each(|(one, gone)| one.gone = gone);
+        found
+    }
+}

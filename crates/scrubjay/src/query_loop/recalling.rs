@@ -1,0 +1,272 @@
+//! Recall in the loop: on each message of the person's memories are looked for beside the request, and what was found is
+//! shown at the next opportunity, after everything that was said, so that nothing that was sent changes.
+
+use super::{Error, Session};
+use crate::agents::background::Background;
+use crate::desk::Desk;
+use crate::ledger::Called;
+use crate::memory::{Candidates, Recollection, SharedMemory, Wish, recall, select, shown};
+use crate::message::{Block, Message, Origin, Role};
+use crate::model::{Model, Reply};
+use crate::settings::{Source, key};
+use crate::tools::resolve;
+use crate::transcript::{Call, Entry, Recalled, View};
+use crate::turn::{self, Stage};
+use jiff::Timestamp;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+/// The memory that a session recalls from.
+#[derive(Clone)]
+pub struct Remembering {
+    /// The memory.
+    pub memory: SharedMemory,
+    /// A small model that chooses among memories, where one is set.
+    pub chooser: Option<Arc<dyn Model>>,
+    /// The project, where what memories mention is looked for.
+    pub root: PathBuf,
+}
+
+/// Where memories are looked for, and where word of it arrives.
+pub(super) struct Recalling {
+    from: Option<Remembering>,
+    background: Background,
+    sender: mpsc::UnboundedSender<Home>,
+    receiver: mpsc::UnboundedReceiver<Home>,
+    /// Stops the search that runs.
+    running: CancellationToken,
+    /// Found, and not shown yet.
+    found: Vec<Recollection>,
+    /// Whether the person was told of memories that cannot be read.
+    told: bool,
+}
+
+/// A search that came home.
+struct Home {
+    found: Vec<Recollection>,
+    calls: Vec<Called>,
+    /// The same calls, for the record.
+    entries: Vec<Call>,
+    skipped: Vec<String>,
+    at: Timestamp,
+}
+
+impl Default for Recalling {
+    fn default() -> Self {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let (background, running) = (Background::default(), CancellationToken::new());
+        Self { from: None, background, sender, receiver, running, found: Vec::new(), told: false }
+    }
+}
+
+/// How many tools count as used lately.
+const LATELY: usize = 10;
+
+impl Session {
+    /// With a memory to recall from.
+    pub fn remembering(mut self, from: Remembering) -> Self {
+        self.recalling.from = Some(from);
+        self
+    }
+
+    /// Work beside the conversation that looks for memories; a caller can wait for it.
+    pub fn searches(&self) -> Background {
+        self.recalling.background.clone()
+    }
+
+    /// Before a question: what was found too late for the last one is shown now, unless that one was stopped.
+    pub(super) fn show_left_over(&mut self) -> Result<(), Error> {
+        self.hear_of_memories()?;
+        if self.recalling.running.is_cancelled() {
+            self.recalling.found.clear();
+        }
+        self.show_memories()
+    }
+
+    /// A question was asked: look for what may help with it. Stopped with the turn, and by the next question.
+    pub(super) fn look_for_memories(&mut self, question: &[Block], cancel: &CancellationToken) {
+        self.recalling.running.cancel();
+        let query = question.iter().rev().find_map(Block::as_text).unwrap_or_default().to_owned();
+        let several_words = recall::words(&query).nth(1).is_some();
+        let full = shown_bytes(self.transcript.view()) >= self.desk.limits.recall_session_bytes;
+        if !several_words || full || !self.desk.settings.flag(&key::RECALL) {
+            return;
+        }
+        let Some(from) = self.recalling.from.clone() else { return };
+        let chooser = self.chooser(&from);
+        let view = self.transcript.view();
+        let now = self.desk.clock.now().to_zoned(self.desk.zone.clone());
+        let search = Search {
+            wish: Wish { query, now, known: known(view, &self.desk.dir) },
+            chooser,
+            tools: used_lately(&view.history),
+            nonce: view.opening.as_ref().map(|opening| opening.nonce.clone()).unwrap_or_default(),
+            desk: self.desk.clone(),
+            from,
+        };
+        let (stop, sender) = (cancel.child_token(), self.recalling.sender.clone());
+        self.recalling.running = stop.clone();
+        self.recalling.background.offer(move |leaving| async move {
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => {}
+                () = leaving.cancelled() => {}
+                // A session that has ended in the meantime has no use for the news.
+                home = search.run(&stop) => sender.send(home).unwrap_or_default(),
+            }
+        });
+    }
+
+    /// The model that chooses, where one is set and may be asked.
+    fn chooser(&mut self, from: &Remembering) -> Option<Arc<dyn Model>> {
+        let said = self.desk.settings.origin(key::MODEL_RECALL.key) != Source::Default;
+        let wanted = if said { self.desk.settings.flag(&key::MODEL_RECALL) } else { from.chooser.is_some() };
+        let chooser = from.chooser.clone().filter(|model| wanted && model.is_a_mind())?;
+        self.may_work_in_background().then_some(chooser)
+    }
+
+    /// Before a request: show what was found since the last one. Where no model answers, recalled text is the answer, so
+    /// it is waited for; nothing else ever waits.
+    pub(super) async fn bring_back(&mut self, cancel: &CancellationToken) -> Result<(), Error> {
+        if !self.desk.model.is_a_mind() {
+            let limit = Duration::from_millis(self.desk.limits.recall_wait_ms);
+            tokio::select! {
+                () = cancel.cancelled() => return Err(Error::Interrupted),
+                _ = self.recalling.background.idle(limit) => {}
+            }
+        }
+        self.hear_of_memories()?;
+        self.show_memories()
+    }
+
+    /// Take in what searches brought home, and book what they took.
+    pub(super) fn hear_of_memories(&mut self) -> Result<(), Error> {
+        while let Ok(Home { found, calls, entries, skipped, at }) = self.recalling.receiver.try_recv() {
+            calls.into_iter().for_each(|called| self.receipt_of_errand(called));
+            for call in entries {
+                self.transcript.append(Entry::Replied(call), at)?;
+            }
+            if let Some(first) = skipped.first().filter(|_| !self.recalling.told) {
+                self.desk.events.notice(format!("{} could not be searched: {first}", memories(skipped.len())));
+                self.recalling.told = true;
+            }
+            self.recalling.found = found;
+        }
+        Ok(())
+    }
+
+    fn show_memories(&mut self) -> Result<(), Error> {
+        let view = self.transcript.view();
+        let known = known(view, &self.desk.dir);
+        let mut found = std::mem::take(&mut self.recalling.found);
+        found.retain(|memory| !known.contains(&memory.path));
+        let room = self.desk.limits.recall_session_bytes.saturating_sub(shown_bytes(view));
+        let nonce = view.opening.as_ref().map(|opening| opening.nonce.clone()).unwrap_or_default();
+        let text = loop {
+            if found.is_empty() {
+                return Ok(());
+            }
+            let memories: Vec<_> = found.iter().map(Recollection::as_recalled).collect();
+            let text = shown::message(&memories, &nonce, self.desk.clock.now(), &self.desk.limits);
+            if text.len() as u64 <= room {
+                break text;
+            }
+            found.pop();
+        };
+        let now = self.desk.clock.now();
+        let said = self.transcript.say(Role::User, Origin::Memory, vec![Block::text(text)], now)?;
+        let files = found.into_iter().map(|memory| memory.path).collect();
+        let recalled = Recalled { message: said.id.clone(), files };
+        Ok(self.transcript.append(Entry::Recalled(recalled), now)?)
+    }
+
+    /// The session ends: a search that still runs is of no use.
+    pub(super) fn stop_looking(&mut self) -> Result<(), Error> {
+        self.recalling.running.cancel();
+        self.hear_of_memories()
+    }
+}
+
+/// One search, with everything it needs.
+struct Search {
+    wish: Wish,
+    from: Remembering,
+    chooser: Option<Arc<dyn Model>>,
+    tools: Vec<String>,
+    nonce: String,
+    desk: Desk,
+}
+
+impl Search {
+    async fn run(self, stop: &CancellationToken) -> Home {
+        let left = self.desk.clock.now();
+        let (memory, wish) = (self.from.memory.clone(), self.wish.clone());
+        let looking = tokio::task::spawn_blocking(move || memory.candidates(&wish));
+        let mut among = looking.await.unwrap_or_default();
+        let reply = self.ask(&among, stop).await;
+        let chosen = reply.as_ref().and_then(|reply| {
+            let text = reply.blocks.iter().filter_map(Block::as_text).collect::<String>();
+            select::chosen(&text, &among, &self.desk.limits)
+        });
+        let paths = chosen.unwrap_or_else(|| std::mem::take(&mut among.best));
+        let (memory, root, stop) = (self.from.memory.clone(), self.from.root.clone(), stop.clone());
+        let reading = tokio::task::spawn_blocking(move || memory.recollections(&paths, &root, &stop));
+        let found = reading.await.unwrap_or_default();
+        let (calls, entries) = self.booked(reply, left);
+        Home { found, calls, entries, skipped: among.skipped, at: self.desk.clock.now() }
+    }
+
+    /// The choosing model's reply, if there is one to ask and something to choose.
+    async fn ask(&self, among: &Candidates, stop: &CancellationToken) -> Option<Reply> {
+        let chooser = self.chooser.as_ref().filter(|_| !among.manifest.is_empty())?;
+        let prompt = select::prompt(&self.wish.query, among, &self.tools, &self.nonce, &self.desk.limits);
+        let desk = Desk { model: chooser.clone(), ..self.desk.clone() };
+        turn::sample(&desk, &prompt, Stage::Back, stop).await.ok()
+    }
+
+    fn booked(&self, reply: Option<Reply>, left: Timestamp) -> (Vec<Called>, Vec<Call>) {
+        let (Some(reply), Some(chooser)) = (reply, &self.chooser) else { return (Vec::new(), Vec::new()) };
+        let Reply { model, usage, stop, cleared, .. } = reply;
+        let call = Call { source: select::SOURCE.to_owned(), model, usage, stop, cleared };
+        let now = self.desk.clock.now();
+        let took = Duration::try_from(now.duration_since(left)).unwrap_or_default();
+        let called = Called::of(now, &call, chooser.prices(), Default::default(), took);
+        (vec![called], vec![call])
+    }
+}
+
+/// Files that a conversation holds: memories it shows, and files its tools were called with and whose answers still stand.
+fn known(view: &View, dir: &Path) -> BTreeSet<PathBuf> {
+    let shown = view.recalled.values().flatten().cloned();
+    let calls = view.history.iter().flat_map(|message| message.tool_uses());
+    let read = calls.filter(|call| !view.cleared.contains(&call.id)).filter_map(|call| {
+        let path = call.input["file_path"].as_str().filter(|path| path.ends_with(".md"))?;
+        Some(resolve(dir, path))
+    });
+    shown.chain(read).collect()
+}
+
+/// How much of this view recalled memories take.
+fn shown_bytes(view: &View) -> u64 {
+    let recalled = view.history.iter().filter(|message| message.origin == Origin::Memory);
+    recalled.map(|message| message.text().len() as u64).sum()
+}
+
+/// The tools that were called last, each once.
+fn used_lately(history: &[Arc<Message>]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for call in history.iter().rev().flat_map(|message| message.tool_uses()) {
+        if names.len() < LATELY && !names.contains(&call.name) {
+            names.push(call.name.clone());
+        }
+    }
+    names
+}
+
+fn memories(count: usize) -> String {
+    if count == 1 { "one memory".to_owned() } else { format!("{count} memories") }
+}
