@@ -172,16 +172,20 @@ fn sessions(workplace: &Workplace) -> Vec<Check> {
 
 /// The directory, what opening it had to put right, and what of it is wrong. Titles and texts stay out: they are private.
 fn memory(workplace: &Workplace) -> Vec<Check> {
-    let looked = memories::open_quietly(workplace).and_then(|(mut memory, repairs)| {
-        let findings = memory.check()?;
-        Ok((memory, repairs, findings))
+    let looked = memories::peek(workplace).and_then(|found| match found {
+        None => Ok(None),
+        Some((mut memory, repairs)) => {
+            let findings = memory.check()?;
+            Ok(Some((memory, repairs, findings)))
+        }
     });
     let (memory, repairs, findings) = match looked {
-        Ok(looked) => looked,
+        Ok(Some(looked)) => looked,
+        Ok(None) => return vec![Check::new("memory", Verdict::Fine, "nothing remembered yet")],
         Err(failure) => return vec![Check::new("memory", Verdict::Broken, failure.to_string())],
     };
     let count = memories::how_many(memory.scan().entries.len());
-    let off = memories::off(workplace).map(|why| format!(", off because {why}")).unwrap_or_default();
+    let off = workplace.settings.memory_off_because().map(|why| format!(", off because {why}")).unwrap_or_default();
     let mut checks =
         vec![Check::new("memory", Verdict::Fine, format!("{count} in {}{off}", memory.place().memory.display()))];
     checks.extend(memories::notices(&repairs).into_iter().map(|notice| Check::new("memory", Verdict::Note, notice)));

@@ -40,10 +40,13 @@ struct Remembered {
 
 impl Remembered {
     fn find(workplace: &Workplace) -> Result<Self, Failure> {
-        let (memory, _) = memories::open_quietly(workplace)?;
+        let off = workplace.settings.memory_off_because();
+        let Some((memory, _)) = memories::peek(workplace)? else {
+            return Ok(Self { memories: 0, unconfirmed: 0, last_change: None, off });
+        };
         let last_change = memory.log()?.last().map(|change| change.at);
         let (memories, unconfirmed) = (memory.scan().entries.len(), memory.unconfirmed().count());
-        Ok(Self { memories, unconfirmed, last_change, off: memories::off(workplace) })
+        Ok(Self { memories, unconfirmed, last_change, off })
     }
 
     fn words(&self, now: Timestamp) -> String {

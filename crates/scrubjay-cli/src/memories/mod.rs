@@ -1,5 +1,5 @@
-//! The long-term memory of this project, as the commands and the chat use it: where it lies, who is meant by a name,
-//! and what a person is told about a change.
+//! The long-term memory of this project, as the commands and the chat use it: who is meant by a name, and what a person is
+//! told about a change.
 
 pub(crate) mod draft;
 pub(crate) mod receipt;
@@ -7,14 +7,12 @@ pub(crate) mod receipt;
 use crate::failure::{Exit, Failure};
 use crate::nearest::nearest;
 use crate::paper::Paper;
+use crate::remembered;
 use crate::seat::WallClock;
 use crate::workplace::Workplace;
-use scrubjay::memory::{Cause, Change, ChangeId, Edit, Entry, Memory, MemoryError, Place, Recorded, Repairs, name};
-use scrubjay::paths::{Layout, expand_home, reject};
-use scrubjay::settings::key;
+use scrubjay::memory::{Cause, Change, ChangeId, Edit, Entry, Memory, MemoryError, Recorded, Repairs, name};
 use scrubjay::tools::shown;
 use std::collections::HashSet;
-use std::path::Path;
 use std::sync::Arc;
 
 use receipt::Told;
@@ -28,47 +26,10 @@ pub(crate) fn how_many(count: usize) -> String {
     if count == 1 { "1 memory".to_owned() } else { format!("{count} memories") }
 }
 
-/// Where the memory of this project lies: the first of the environment's override, the person's own setting, the remote
-/// folder, the data folder.
-pub(crate) fn place(workplace: &Workplace) -> Result<Place, Failure> {
-    let settings = &workplace.settings;
-    let usual = Place::of(&workplace.project());
-    for (key, found) in [
-        ("memory.path_override", settings.text(&key::MEMORY_PATH_OVERRIDE)),
-        ("memory.directory", settings.text(&key::MEMORY_DIRECTORY)),
-    ] {
-        if !found.is_empty() {
-            let dir = reject(&expand_home(found, &workplace.places.home)).map_err(|error| {
-                Failure::new(Exit::Refused, format!("{key} cannot be the memory directory: {error}"))
-            })?;
-            return Ok(usual.with_memory_at(dir));
-        }
-    }
-    let remote = settings.text(&key::REMOTE_MEMORY_DIRECTORY);
-    if remote.is_empty() {
-        return Ok(usual);
-    }
-    let base = reject(Path::new(remote))
-        .map_err(|error| Failure::new(Exit::Refused, format!("remote_memory_directory cannot be used: {error}")))?;
-    Ok(Place::of(&Layout::at(base).project(&workplace.root, &workplace.limits)))
-}
-
-/// Why sessions do not use the memory, if they do not.
-pub(crate) fn off(workplace: &Workplace) -> Option<&'static str> {
-    let settings = &workplace.settings;
-    if settings.flag(&key::BARE) {
-        return Some("this is bare mode");
-    }
-    if settings.flag(&key::REMOTE) && settings.text(&key::REMOTE_MEMORY_DIRECTORY).is_empty() {
-        return Some("this is remote mode without a folder for memories");
-    }
-    (!settings.flag(&key::MEMORY_ENABLED)).then_some("memory.enabled says so")
-}
-
 /// Open the memory, and say what was found out of order.
 pub(crate) fn open(workplace: &Workplace, paper: &Paper) -> Result<Memory, Failure> {
     let (memory, repairs) = open_quietly(workplace)?;
-    if let Some(why) = off(workplace) {
+    if let Some(why) = workplace.settings.memory_off_because() {
         paper.talk(&format!("memory is off, so no session reads this: {why}; `scrubjay flags` shows where from"));
     }
     notices(&repairs).iter().for_each(|notice| paper.warn(notice));
@@ -77,7 +38,13 @@ pub(crate) fn open(workplace: &Workplace, paper: &Paper) -> Result<Memory, Failu
 
 /// Open the memory.
 pub(crate) fn open_quietly(workplace: &Workplace) -> Result<(Memory, Repairs), Failure> {
-    Ok(Memory::open(&place(workplace)?, Arc::new(WallClock), &workplace.limits)?)
+    Ok(Memory::open(&remembered::place(workplace)?, Arc::new(WallClock), &workplace.limits)?)
+}
+
+/// The same, where there is one: whoever only looks makes none.
+pub(crate) fn peek(workplace: &Workplace) -> Result<Option<(Memory, Repairs)>, Failure> {
+    let is_there = remembered::place(workplace)?.memory.symlink_metadata().is_ok();
+    is_there.then(|| open_quietly(workplace)).transpose()
 }
 
 /// What a person should know about how the memory was found.

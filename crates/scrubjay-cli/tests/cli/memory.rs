@@ -213,7 +213,7 @@ async fn a_folder_that_takes_no_writes_is_read_and_says_why_not_more() {
     finished(command).ended_with(1).complained_about(&["error:"]);
     let mut command = stage.command(&["remember", "The jay is blue"]);
     command.env("SCRUBJAY_MEMORY_PATH_OVERRIDE", "/");
-    finished(command).ended_with(4).complained_about(&["memory.path_override", "root of the file system"]);
+    finished(command).ended_with(4).complained_about(&["memory cannot be kept there", "root of the file system"]);
 }
 
 // spec: D1
