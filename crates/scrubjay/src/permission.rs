@@ -363,6 +363,7 @@ mod tests {
             deny: Vec::new(),
             dir: "/work".into(),
             extra: vec!["/extra".into()],
+            memory: None,
             own: vec!["/home/me/.config/scrubjay".into()],
         }
     }

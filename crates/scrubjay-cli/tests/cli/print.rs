@@ -81,7 +81,7 @@ async fn sessions_go_on_by_newest_by_id_and_in_a_copy() {
     let first = run(&["-p", "my name is Ada"])["session_id"].as_str().unwrap().to_owned();
     assert_eq!(run(&["-c", "-p", "and more"])["session_id"], first);
     assert_eq!(run(&["--resume", &first[..23], "-p", "again"])["session_id"], first);
-    let copy = run(&["-c", "--fork-session", "-p", "elsewhere"])["session_id"].as_str().unwrap().to_owned();
+    let copy = run(&["-c", "--fork-session", "-p", "only-in-the-copy"])["session_id"].as_str().unwrap().to_owned();
     assert_ne!(copy, first);
     let asked = simulator.last_request().unwrap().all_text();
     assert!(asked.contains("my name is Ada") && asked.contains("again"), "{asked}");
@@ -89,7 +89,7 @@ async fn sessions_go_on_by_newest_by_id_and_in_a_copy() {
         stage.transcripts().iter().find(|path| path.ends_with(format!("{first}.jsonl"))).unwrap(),
     )
     .unwrap();
-    assert!(!original.contains("elsewhere"));
+    assert!(!original.contains("only-in-the-copy"));
     let requests = simulator.requests();
     for pair in requests.windows(2) {
         assert_eq!(pair[0].system_text(), pair[1].system_text(), "what requests begin with never changes");

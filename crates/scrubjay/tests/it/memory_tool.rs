@@ -57,7 +57,7 @@ fn view(path: &str) -> Value {
 
 // spec: U6
 #[test]
-fn each_command_answers_in_the_documented_words() {
+fn viewing_and_creating_answer_in_the_documented_words() {
     let bench = Bench::new();
     let head =
         "Here're the files and directories up to 2 levels deep in /memories, excluding hidden items and node_modules:";
@@ -94,7 +94,20 @@ fn each_command_answers_in_the_documented_words() {
         let asked = json!({ "command": "view", "path": "/memories/tea.md", "view_range": range });
         assert!(bench.err(asked).starts_with("Error: Invalid `view_range` parameter"));
     }
+}
 
+/// With one file of three lines, and one in a folder.
+fn with_two() -> Bench {
+    let bench = Bench::new();
+    bench.ok(create("/memories/tea.md", "green\nblack\ngreen\n"));
+    bench.ok(create("/memories/birds/jay.md", "blue\n"));
+    bench
+}
+
+// spec: U6
+#[test]
+fn changing_answers_in_the_documented_words() {
+    let bench = with_two();
     let replace = |old: &str, new: &str, path: &str| json!({ "command": "str_replace", "path": path, "old_str": old, "new_str": new });
     assert_eq!(
         bench.ok(replace("black", "white", "/memories/tea.md")),
@@ -126,7 +139,12 @@ fn each_command_answers_in_the_documented_words() {
         );
     }
     assert_eq!(bench.err(insert(0, "/memories/none.md")), "Error: The path /memories/none.md does not exist");
+}
 
+// spec: U6
+#[test]
+fn moving_and_deleting_answer_in_the_documented_words() {
+    let bench = with_two();
     let rename = |old: &str, new: &str| json!({ "command": "rename", "old_path": old, "new_path": new });
     assert_eq!(
         bench.ok(rename("/memories/tea.md", "/memories/drinks.md")),
