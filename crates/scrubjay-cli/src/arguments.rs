@@ -1,6 +1,12 @@
 //! What can be typed: everyday verbs first.
 
 use crate::compaction::Numbers;
+mod memory;
+
+pub(crate) use memory::{
+    CheckFlags, ExportFlags, ImportFlags, MemoryCommand, Order, RecallFlags, RecallIn, RememberFlags, Trial, UndoFlags,
+};
+
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use std::path::PathBuf;
 
@@ -137,6 +143,17 @@ pub(crate) enum Command {
     Chat,
     /// Where things stand: model, sessions, places
     Status,
+    /// What is remembered across sessions: look at it, change it, take it back
+    Memory {
+        #[command(subcommand)]
+        what: MemoryCommand,
+    },
+    /// Find something that was remembered, noted, stored or said
+    Recall(RecallFlags),
+    /// Remember something in later sessions
+    Remember(RememberFlags),
+    /// Take back the last change of the memory, or the one with this number
+    Undo(UndoFlags),
     /// Past sessions of this project
     Sessions {
         /// Every one of them
@@ -175,6 +192,12 @@ pub(crate) enum Command {
         #[command(subcommand)]
         what: ResultsCommand,
     },
+    /// Bring memories in: another agent's folder, a Markdown vault, a CLAUDE.md to refer to
+    Import(ImportFlags),
+    /// Write all memories to a folder, or to standard output
+    Export(ExportFlags),
+    /// Check the memory and repair it; the same as `memory check`
+    Fsck(CheckFlags),
     /// Every setting and where its value comes from
     Flags,
     /// Every number that can be tuned

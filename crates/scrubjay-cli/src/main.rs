@@ -10,6 +10,7 @@ mod happening;
 mod health;
 mod instructed;
 mod log;
+mod memories;
 mod nearest;
 mod paper;
 mod permit;

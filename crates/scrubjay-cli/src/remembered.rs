@@ -40,7 +40,7 @@ pub(crate) async fn open(
 }
 
 /// Where the memory lies: the override, the person's setting, the remote folder, the data folder.
-fn place(workplace: &Workplace) -> Result<Place, Failure> {
+pub(crate) fn place(workplace: &Workplace) -> Result<Place, Failure> {
     let settings = &workplace.settings;
     let layout = Layout::at(&workplace.places.data);
     let dir = settings.memory_directory(&layout, &workplace.places.home, &workplace.root);

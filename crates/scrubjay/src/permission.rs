@@ -365,7 +365,6 @@ mod tests {
             extra: vec!["/extra".into()],
             memory: None,
             own: vec!["/home/me/.config/scrubjay".into()],
-            memory: None,
         }
     }
 

@@ -37,6 +37,11 @@ impl Chat {
             Slash::Uncompact(what) => self.uncompact(what),
             Slash::Fold(fold) => self.fold(fold),
             Slash::Snip(snip) => self.snip(snip),
+            Slash::Memory(name) => self.memory(name.as_deref()),
+            Slash::Remember(text) => self.remember(text.as_deref()),
+            Slash::Forget(name) => self.forget(name.as_deref()),
+            Slash::Recall(query) => self.recall(query.as_deref()),
+            Slash::Undo(change) => self.undo(change),
             Slash::Compact(compact) => match self.compact(compact).await {
                 Ok(next) => return Ok(next),
                 Err(failure) => Err(failure),

@@ -7,6 +7,7 @@ mod consent;
 mod hiding;
 mod includes;
 mod keyboard;
+mod remembering;
 mod screen;
 mod slash;
 
@@ -206,6 +207,7 @@ impl Chat {
                 Ok(slash) => self.obey(slash).await,
                 Err(words) => self.aside(&words).map(|()| Next::Stay),
             },
+            [b'#', ..] if !trimmed.contains('\n') => self.remember_line(trimmed).map(|()| Next::Stay),
             [b'!', ..] => self.run_command(trimmed[1..].trim()).await,
             _ => {
                 let question = Block::text(unescaped(trimmed));

@@ -19,6 +19,13 @@ pub(super) enum Slash {
     Uncompact(Uncompact),
     Fold(Fold),
     Snip(Snip),
+    /// List the memories, or show one.
+    Memory(Option<String>),
+    Remember(Option<String>),
+    Forget(Option<String>),
+    Recall(Option<String>),
+    /// Take a change of the memory back: the last one, or this one.
+    Undo(Option<u64>),
     Quit,
 }
 
@@ -142,6 +149,11 @@ pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
         "fold old rounds up to question N into one line each; alone: list; open ID: as they were",
     ),
     ("snip", "[N-M | undo [ID]]", "take questions N to M out of the conversation; alone: list; undo: bring them back"),
+    ("memory", "[show NAME]", "what is remembered across sessions, or one of it"),
+    ("remember", "TEXT", "remember this in later sessions; a line that begins with # does the same"),
+    ("recall", "QUERY", "find something that was remembered"),
+    ("forget", "NAME", "put a memory into the trash"),
+    ("undo", "[N]", "take back the last change of the memory, or change N"),
     ("notes", "", "the running notes of this session"),
     ("cost", "", "what this session took"),
     ("resume", "[id]", "go on with another session of this project"),
@@ -171,6 +183,14 @@ impl Slash {
             "uncompact" => Uncompact::read(rest.as_deref().unwrap_or_default()).map(Slash::Uncompact),
             "fold" => Fold::read(&rest.unwrap_or_default()).map(Slash::Fold),
             "snip" => Snip::read(&rest.unwrap_or_default()).map(Slash::Snip),
+            "memory" => memory(rest),
+            "remember" => Ok(Slash::Remember(rest)),
+            "forget" => Ok(Slash::Forget(rest)),
+            "recall" => Ok(Slash::Recall(rest)),
+            "undo" => match rest.map(|number| number.parse()).transpose() {
+                Ok(change) => Ok(Slash::Undo(change)),
+                Err(_) => Err("/undo takes the number of a change; `scrubjay memory log` lists them".to_owned()),
+            },
             "quit" | "exit" => Ok(Slash::Quit),
             unknown => {
                 let meant = nearest(unknown, COMMANDS.iter().map(|(name, _, _)| *name));
@@ -181,6 +201,16 @@ impl Slash {
     }
 }
 
+/// `/memory`, `/memory ls`, `/memory show NAME`.
+fn memory(rest: Option<String>) -> Result<Slash, String> {
+    let rest = rest.unwrap_or_default();
+    match rest.split_once(char::is_whitespace) {
+        Some(("show", name)) => Ok(Slash::Memory(Some(name.trim().to_owned()))),
+        None if rest.is_empty() || rest == "ls" => Ok(Slash::Memory(None)),
+        _ => Err("/memory lists what is remembered, /memory show NAME shows one".to_owned()),
+    }
+}
+
 /// What `/help` says.
 pub(super) fn help() -> String {
     let mut text = String::new();
@@ -188,6 +218,7 @@ pub(super) fn help() -> String {
         text.push_str(&format!("  {:<18} {meaning}\n", format!("/{name} {argument}").trim_end()));
     }
     text.push_str("  !command           run a shell command; the model sees it with your next question\n");
+    text.push_str("  # text             the same as /remember\n");
     text.push_str("  Alt-Enter, or a line that ends in \\ or opens ```: more lines\n");
     text.push_str("  Ctrl-C             stop the answer; twice: leave");
     text
@@ -231,6 +262,14 @@ mod tests {
             ),
             ("/snip undo", Slash::Snip(Snip::Undo(None))),
             ("/snip undo 7", Slash::Snip(Snip::Undo(Some(7)))),
+            ("/memory", Slash::Memory(None)),
+            ("/memory ls", Slash::Memory(None)),
+            ("/memory show user_role", Slash::Memory(Some("user_role".into()))),
+            ("/remember  never mock it ", Slash::Remember(Some("never mock it".into()))),
+            ("/forget user_role", Slash::Forget(Some("user_role".into()))),
+            ("/recall how to test", Slash::Recall(Some("how to test".into()))),
+            ("/undo", Slash::Undo(None)),
+            ("/undo 12", Slash::Undo(Some(12))),
             ("/exit", Slash::Quit),
         ] {
             assert_eq!(Slash::read(line), Ok(slash), "{line}");
@@ -245,6 +284,8 @@ mod tests {
         {
             assert!(Slash::read(wrong).unwrap_err().contains("/snip undo N"), "{wrong}");
         }
+        assert!(Slash::read("/undo everything").unwrap_err().contains("number"));
+        assert!(Slash::read("/memory user_role").unwrap_err().contains("/memory show"));
         assert!(Slash::read("/hlep").unwrap_err().contains("did you mean /help?"));
         assert!(!Slash::read("/\u{1b}[31m").unwrap_err().contains('\u{1b}'));
         for (name, _, _) in COMMANDS {

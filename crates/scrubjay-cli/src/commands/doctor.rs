@@ -1,7 +1,9 @@
 //! `scrubjay doctor`: what is installed, what works, what is damaged. Its output holds no secret and can be pasted.
 
+use super::memory::is_broken;
 use crate::failure::Failure;
-use crate::paper::{Form, Paper, Tone};
+use crate::memories;
+use crate::paper::{Form, Paper, Tone, counted};
 use crate::places::HOME_VARIABLE;
 use crate::service::{Service, catalogue, keys};
 use crate::shelf::{Shelf, damage_in_words};
@@ -9,6 +11,7 @@ use crate::workplace::Workplace;
 use scrubjay::paths::create_dir_private;
 use scrubjay::tools::shown;
 use serde_json::{Value, json};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 /// How a check came out.
@@ -39,6 +42,7 @@ pub(super) fn run(workplace: &Workplace, paper: &Paper) -> Result<(), Failure> {
     checks.push(model(workplace));
     checks.extend(settings(workplace));
     checks.extend(sessions(workplace));
+    checks.extend(memory(workplace));
     report(&checks, paper)?;
     let broken = checks.iter().filter(|check| check.verdict == Verdict::Broken).count();
     if broken > 0 { Err(Failure::failed(format!("{broken} of {} checks failed", checks.len()))) } else { Ok(()) }
@@ -161,6 +165,41 @@ fn sessions(workplace: &Workplace) -> Vec<Check> {
                 checks.push(Check::new("session", Verdict::Note, format!("{}: {}", place.id, damage_in_words(&damage))))
             }
             Err(error) => checks.push(Check::new("session", Verdict::Note, error.to_string())),
+        }
+    }
+    checks
+}
+
+/// The directory, what opening it had to put right, and what of it is wrong. Titles and texts stay out: they are private.
+fn memory(workplace: &Workplace) -> Vec<Check> {
+    let looked = memories::peek(workplace).and_then(|found| match found {
+        None => Ok(None),
+        Some((mut memory, repairs)) => {
+            let findings = memory.check()?;
+            Ok(Some((memory, repairs, findings)))
+        }
+    });
+    let (memory, repairs, findings) = match looked {
+        Ok(Some(looked)) => looked,
+        Ok(None) => return vec![Check::new("memory", Verdict::Fine, "nothing remembered yet")],
+        Err(failure) => return vec![Check::new("memory", Verdict::Broken, failure.to_string())],
+    };
+    let count = memories::how_many(memory.scan().entries.len());
+    let off = workplace.settings.memory_off_because().map(|why| format!(", off because {why}")).unwrap_or_default();
+    let mut checks =
+        vec![Check::new("memory", Verdict::Fine, format!("{count} in {}{off}", memory.place().memory.display()))];
+    checks.extend(memories::notices(&repairs).into_iter().map(|notice| Check::new("memory", Verdict::Note, notice)));
+    let open = std::fs::metadata(&memory.place().memory).is_ok_and(|meta| meta.permissions().mode() & 0o077 != 0);
+    if open {
+        let advice = format!("others may look into it; `chmod 700 {}`", memory.place().memory.display());
+        checks.push(Check::new("memory", Verdict::Note, advice));
+    }
+    let (wrong, advice): (Vec<_>, Vec<_>) = findings.iter().partition(|finding| is_broken(finding));
+    for (verdict, kind, findings) in [(Verdict::Note, "fault", wrong), (Verdict::Fine, "hint", advice)] {
+        if !findings.is_empty() {
+            let count = counted(findings.len() as u64, kind);
+            let found = format!("{count}; `scrubjay memory check` says more");
+            checks.push(Check::new("memory", verdict, found));
         }
     }
     checks

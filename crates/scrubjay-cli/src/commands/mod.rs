@@ -1,13 +1,17 @@
-//! The commands: each looks, says what it saw, and leaves.
+//! The commands: each does one thing, says what it saw or did, and leaves.
 
 pub(crate) mod compact;
 mod config;
 mod context;
 mod cost;
 mod doctor;
+mod export;
+mod import;
 mod limits;
+pub(crate) mod memory;
 pub(crate) mod notes;
 pub(crate) mod print;
+pub(crate) mod recall;
 mod results;
 mod savings;
 mod sessions;
@@ -22,7 +26,7 @@ use crate::workplace::Workplace;
 use clap::CommandFactory as _;
 use std::io::Write as _;
 
-/// Run one of the commands that only look.
+/// Run one of the commands that need no model.
 pub(crate) async fn run(command: &Command, workplace: &Workplace, paper: &Paper) -> Result<(), Failure> {
     match command {
         Command::Status | Command::Chat => status::run(workplace, paper),
@@ -36,6 +40,13 @@ pub(crate) async fn run(command: &Command, workplace: &Workplace, paper: &Paper)
         Command::Compact(flags) if flags.report => compact::report(workplace, paper, &flags.which),
         Command::Compact(flags) => compact::list(workplace, paper, &flags.which),
         Command::Uncompact(flags) => compact::list_replaced(workplace, paper, &flags.which),
+        Command::Memory { what } => memory::run(what, workplace, paper),
+        Command::Recall(flags) => recall::run(flags, workplace, paper),
+        Command::Remember(flags) => memory::remember(flags, workplace, paper),
+        Command::Undo(flags) => memory::undo(flags, workplace, paper),
+        Command::Fsck(flags) => memory::check(*flags, workplace, paper),
+        Command::Import(flags) => import::run(flags, workplace, paper),
+        Command::Export(flags) => export::run(flags, workplace, paper),
         Command::Results { what } => stored(what, workplace, paper),
         Command::Cost { which } => cost::run(workplace, paper, which),
         Command::Savings { which } => savings::run(workplace, paper, which),

@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::health::Health;
+use crate::memories;
 use crate::paper::{Form, Paper, Tone, dollars, grouped};
 use crate::report::ago;
 use crate::service::Service;
@@ -21,9 +22,45 @@ struct Standing {
     last: Option<Glance>,
     /// How the newest session does.
     health: Option<Health>,
+    /// What is remembered across sessions.
+    memory: Option<Remembered>,
     /// What background work took today.
     background: Option<Budget>,
     troubles: Vec<String>,
+}
+
+/// How much is remembered.
+struct Remembered {
+    memories: usize,
+    unconfirmed: usize,
+    last_change: Option<Timestamp>,
+    /// Why sessions do not use it, if they do not.
+    off: Option<&'static str>,
+}
+
+impl Remembered {
+    fn find(workplace: &Workplace) -> Result<Self, Failure> {
+        let off = workplace.settings.memory_off_because();
+        let Some((memory, _)) = memories::peek(workplace)? else {
+            return Ok(Self { memories: 0, unconfirmed: 0, last_change: None, off });
+        };
+        let last_change = memory.log()?.last().map(|change| change.at);
+        let (memories, unconfirmed) = (memory.scan().entries.len(), memory.unconfirmed().count());
+        Ok(Self { memories, unconfirmed, last_change, off })
+    }
+
+    fn words(&self, now: Timestamp) -> String {
+        let mut said = match self.memories {
+            0 => "nothing remembered yet".to_owned(),
+            count => memories::how_many(count),
+        };
+        if self.unconfirmed > 0 {
+            said.push_str(&format!(", {} not confirmed", self.unconfirmed));
+        }
+        said.extend(self.last_change.map(|at| format!(", last change {}", ago(at, now))));
+        said.extend(self.off.map(|why| format!(" (off: {why})")));
+        said
+    }
 }
 
 pub(super) fn run(workplace: &Workplace, paper: &Paper) -> Result<(), Failure> {
@@ -45,7 +82,9 @@ impl Standing {
         if let Err(failure) = workplace.places.prepare() {
             note(failure);
         }
+        let memory = Remembered::find(workplace).map_err(&mut note).ok();
         Self {
+            memory,
             model: service.as_ref().map_or_else(|| "none".to_owned(), |service| service.described(workplace)),
             connected: service.as_ref().is_some_and(|service| !service.is_offline()),
             sessions,
@@ -78,6 +117,7 @@ impl Standing {
             }
             None => lines.push(row("sessions", "none yet")),
         }
+        lines.extend(self.memory.iter().map(|memory| row("memory", &memory.words(Timestamp::now()))));
         lines.extend(self.health.iter().map(|health| row("health", &health.lines().join("\n             "))));
         lines.extend(
             self.background.iter().filter(|budget| budget.tokens > 0).map(|budget| row("background", &today(budget))),
@@ -97,6 +137,11 @@ impl Standing {
             steps.push(("scrubjay -c", "go on where you stopped"));
         }
         steps.push(("scrubjay -p \"a question\"", "one answer, for scripts"));
+        if self.memory.as_ref().is_some_and(|memory| memory.memories > 0) {
+            steps.push(("scrubjay recall \"words\"", "find what is remembered"));
+        } else {
+            steps.push(("scrubjay remember \"…\"", "tell it something for later sessions"));
+        }
         if !self.connected {
             steps.push(("export ANTHROPIC_API_KEY=…", "connect a model; or OPENAI_API_KEY"));
             steps.push(("scrubjay chat -m ollama/NAME", "or use one on this machine"));
@@ -112,6 +157,10 @@ impl Standing {
             "project": workplace.root,
             "sessions": self.sessions,
             "newest_session": self.last.as_ref().map(|last| json!({ "id": last.id, "title": last.title, "last": last.last })),
+            "memory": self.memory.as_ref().map(|memory| json!({
+                "memories": memory.memories, "unconfirmed": memory.unconfirmed,
+                "last_change": memory.last_change, "off": memory.off,
+            })),
             "health": self.health.as_ref().map(Health::json),
             "background_today": self.background.as_ref().map(|budget| json!({
                 "tokens": budget.tokens, "most_tokens": budget.most_tokens,

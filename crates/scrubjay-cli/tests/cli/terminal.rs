@@ -19,11 +19,19 @@ pub(crate) struct Terminal {
 impl Terminal {
     /// Start the program in a terminal.
     pub(crate) fn start(stage: &Stage, arguments: &[&str]) -> Self {
+        Self::start_with(stage, arguments, &[])
+    }
+
+    /// The same with more in its environment.
+    pub(crate) fn start_with(stage: &Stage, arguments: &[&str], more: &[(&str, &str)]) -> Self {
         let pair = native_pty_system().openpty(SIZE).unwrap();
         let mut command = CommandBuilder::new(program());
         command.args(arguments);
         command.env_clear();
         for (name, value) in stage.environment() {
+            command.env(name, value);
+        }
+        for (name, value) in more {
             command.env(name, value);
         }
         command.cwd(stage.project());

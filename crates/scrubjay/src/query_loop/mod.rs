@@ -114,7 +114,8 @@ impl Session {
         let receipts = Receipts::open(&transcript, &desk);
         let (interrupt, noting, recalling) = (Interrupt::default(), Noting::default(), Recalling::default());
         let (warned, weighed, rules, reread) = (false, 0, Vec::new(), None);
-        let mut session = Self { transcript, desk, interrupt, noting, recalling, receipts, warned, weighed, rules, reread };
+        let mut session =
+            Self { transcript, desk, interrupt, noting, recalling, receipts, warned, weighed, rules, reread };
         session.open(opening)?;
         session.close_open_calls()?;
         Ok(session)

@@ -39,9 +39,7 @@ impl Tool for Says {
                 .unwrap_or_default()
                 .repeat(usize::try_from(input["times"].as_u64().unwrap_or(1)).unwrap());
             match input["picture"].as_bool() {
-                Some(true) => {
-                    ToolOutcome { parts: vec![Block::image("image/png", &text)], ..ToolOutcome::ok("") }
-                }
+                Some(true) => ToolOutcome { parts: vec![Block::image("image/png", &text)], ..ToolOutcome::ok("") },
                 _ if text.is_empty() => ToolOutcome { parts: vec![], ..ToolOutcome::ok("") },
                 _ => ToolOutcome::ok(text),
             }

@@ -1,0 +1,202 @@
+//! What can be typed about long-term memory.
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use scrubjay::memory::Kind;
+use std::path::PathBuf;
+
+fn kinds() -> impl TypedValueParser<Value = Kind> {
+    PossibleValuesParser::new(Kind::NAMED.map(Kind::as_str)).map(|name| Kind::of(&name))
+}
+
+fn listed_kinds() -> impl TypedValueParser<Value = Kind> {
+    let untyped = [Kind::Untyped.as_str()];
+    PossibleValuesParser::new(Kind::NAMED.map(Kind::as_str).into_iter().chain(untyped)).map(|name| Kind::of(&name))
+}
+
+/// About memories.
+#[derive(Debug, Subcommand)]
+pub(crate) enum MemoryCommand {
+    /// What is remembered
+    Ls {
+        /// Only memories of this type
+        #[arg(long = "type", value_name = "TYPE", value_parser = listed_kinds())]
+        kind: Option<Kind>,
+        /// In which order
+        #[arg(long, value_enum, default_value_t, value_name = "ORDER")]
+        by: Order,
+    },
+    /// One memory: what it says, since when, and what it rests on
+    Show {
+        /// Its file, its file without `.md`, or its title
+        name: String,
+    },
+    /// Write a memory down
+    Add(AddFlags),
+    /// Change a memory in your editor, or to what standard input says
+    Edit {
+        /// Which
+        name: String,
+        #[command(flatten)]
+        trial: Trial,
+    },
+    /// Put memories into the trash
+    Forget {
+        /// Which
+        #[arg(required = true, value_name = "NAME")]
+        names: Vec<String>,
+        #[command(flatten)]
+        trial: Trial,
+    },
+    /// Bring a memory back from the trash
+    Restore {
+        /// Which
+        name: String,
+        #[command(flatten)]
+        trial: Trial,
+    },
+    /// What a change changed, line by line
+    Diff {
+        /// Its number in the log; the last one without it
+        change: Option<u64>,
+    },
+    /// Every change, who made it and why, newest first
+    Log {
+        /// Only changes of this memory
+        name: Option<String>,
+    },
+    /// Take a change back
+    Undo(UndoFlags),
+    /// Look for what is not as it should be
+    Check(CheckFlags),
+    /// What the index and each memory cost in tokens
+    Tokens,
+    /// Vouch for a memory that rests on what somebody else said
+    Confirm {
+        /// Which
+        name: String,
+    },
+}
+
+/// Whether it is only tried.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct Trial {
+    /// Show what would change; nothing is changed
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+/// A memory to write down.
+#[derive(Debug, Args)]
+pub(crate) struct AddFlags {
+    /// What it is about; without it, a rule of thumb decides and says so
+    #[arg(long = "type", value_name = "TYPE", value_parser = kinds())]
+    pub(crate) kind: Option<Kind>,
+    /// Its title; without it, the first words
+    #[arg(long, value_name = "TITLE")]
+    pub(crate) name: Option<String>,
+    /// What it is about, in one specific line; recall and the index go by it
+    #[arg(long, value_name = "LINE")]
+    pub(crate) description: Option<String>,
+    #[command(flatten)]
+    pub(crate) trial: Trial,
+    /// What to remember; `-` or nothing reads standard input
+    #[arg(value_name = "TEXT")]
+    pub(crate) text: Vec<String>,
+}
+
+/// Something to remember.
+#[derive(Debug, Args)]
+pub(crate) struct RememberFlags {
+    /// What it is about; without it, a rule of thumb decides and says so
+    #[arg(long = "type", value_name = "TYPE", value_parser = kinds())]
+    pub(crate) kind: Option<Kind>,
+    #[command(flatten)]
+    pub(crate) trial: Trial,
+    /// What to remember; `-` reads standard input
+    #[arg(value_name = "TEXT", required = true)]
+    pub(crate) text: Vec<String>,
+}
+
+/// Something to find.
+#[derive(Debug, Args)]
+pub(crate) struct RecallFlags {
+    /// How many at most
+    #[arg(short = 'k', long = "limit", value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) most: u16,
+    /// Where to look
+    #[arg(long = "in", value_enum, default_value_t, value_name = "WHERE")]
+    pub(crate) place: RecallIn,
+    /// Show why each was found: every signal and what it added
+    #[arg(long)]
+    pub(crate) explain: bool,
+    /// What to look for
+    #[arg(required = true, value_name = "QUERY")]
+    pub(crate) query: Vec<String>,
+}
+
+/// Where to look.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RecallIn {
+    // What is remembered across sessions
+    #[default]
+    Memory,
+    // The running notes of sessions
+    Notes,
+    // Tool results that were stored
+    Results,
+    // What was said
+    Sessions,
+    // All of it
+    All,
+}
+
+/// A change to take back.
+#[derive(Debug, Args)]
+pub(crate) struct UndoFlags {
+    /// Its number in `scrubjay memory log`; without it, the last change that was not taken back yet
+    pub(crate) change: Option<u64>,
+    /// The last change, said aloud
+    #[arg(long, conflicts_with = "change")]
+    pub(crate) last: bool,
+    #[command(flatten)]
+    pub(crate) trial: Trial,
+}
+
+/// How to look the memory over.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct CheckFlags {
+    /// Put right what needs no judgement
+    #[arg(long)]
+    pub(crate) fix: bool,
+}
+
+/// What comes in.
+#[derive(Debug, Args)]
+pub(crate) struct ImportFlags {
+    /// A folder of Markdown files (another agent's memory, a vault), or a CLAUDE.md or AGENTS.md to refer to
+    #[arg(value_name = "FROM", value_hint = ValueHint::AnyPath)]
+    pub(crate) from: PathBuf,
+    #[command(flatten)]
+    pub(crate) trial: Trial,
+}
+
+/// What goes out.
+#[derive(Debug, Args)]
+pub(crate) struct ExportFlags {
+    /// A folder that is new or empty, or `-` for standard output
+    #[arg(value_name = "DIR|-", value_hint = ValueHint::DirPath)]
+    pub(crate) to: PathBuf,
+    #[command(flatten)]
+    pub(crate) trial: Trial,
+}
+
+/// In which order memories are listed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Order {
+    // The newest first
+    #[default]
+    Age,
+    // By file name
+    Name,
+}

@@ -1,0 +1,390 @@
+//! `scrubjay import`: memories from elsewhere, copied and never moved, as one change that can be taken back.
+//!
+//! What comes in is what a file says, not what the person said. They asked for it by name, so it counts as confirmed by
+//! them; it is never taken for their own words.
+
+use crate::arguments::ImportFlags;
+use crate::failure::Failure;
+use crate::memories::draft::{cut, numbered};
+use crate::memories::receipt::{Told, rehearse};
+use crate::memories::{self, stem};
+use crate::paper::{Form, Paper, size};
+use crate::workplace::Workplace;
+use scrubjay::digest::Digest;
+use scrubjay::limits::Limits;
+use scrubjay::memory::{Basis, Cause, Change, Edit, FileDiff, Kind, Memory, Source, Speaker, Topic, Trust, What, name};
+use scrubjay::secrets;
+use scrubjay::tools::{shown, shown_path};
+use serde_json::json;
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// Files that tell an agent what to do. They are referred to, not copied: they are read where they lie.
+const INSTRUCTIONS: [&str; 4] = ["CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "GEMINI.md"];
+const DEEPEST: usize = 8;
+const DESCRIPTION_CHARS: usize = 120;
+
+/// A memory that would come in.
+struct Candidate {
+    /// Where it lies.
+    file: PathBuf,
+    /// What it will be called, if that is free.
+    path: String,
+    text: String,
+    modified: Option<SystemTime>,
+    /// The file and its state, so that it comes in once.
+    mark: String,
+}
+
+/// What was found at a place.
+#[derive(Default)]
+struct Haul {
+    candidates: Vec<Candidate>,
+    /// What was left out, with why.
+    left_out: Vec<String>,
+}
+
+/// What would happen.
+#[derive(Default)]
+struct Plan {
+    edits: Vec<(Edit, Option<SystemTime>)>,
+    /// What is here already.
+    here: Vec<String>,
+    notes: Vec<String>,
+}
+
+pub(super) fn run(flags: &ImportFlags, workplace: &Workplace, paper: &Paper) -> Result<(), Failure> {
+    let from = source(&flags.from, workplace)?;
+    let haul = Haul::of(&from, &workplace.limits)?;
+    if haul.candidates.is_empty() {
+        let why = if haul.left_out.is_empty() { String::new() } else { format!(" ({})", haul.left_out.join("; ")) };
+        return Err(Failure::nothing_found(format!(
+            "there is no Markdown file to bring in at {}{why}",
+            shown_path(&from)
+        ))
+        .fix("name the folder that holds the `.md` files, or a CLAUDE.md or AGENTS.md"));
+    }
+    haul.must_fit(&from, &workplace.limits)?;
+    let mut memory = memories::open(workplace, paper)?;
+    let mut plan = Plan::of(haul, &memory)?;
+    if flags.trial.dry_run {
+        return plan.rehearse(&memory, paper);
+    }
+    let (edits, ages): (Vec<Edit>, Vec<_>) = plan.edits.drain(..).unzip();
+    let (came, cause) = (edits.len(), Cause::Import { from: from.display().to_string() });
+    let receipt = memory.commit(Change { cause, edits })?;
+    for (outcome, age) in receipt.outcomes.iter().zip(ages) {
+        if outcome.what == What::Saved {
+            keep_age(&memory.place().memory.join(&outcome.path), age);
+        }
+    }
+    plan.tell(&Told::of(receipt, &memory), came, paper)
+}
+
+/// The place a person means: a path, or the name of an agent whose folder is known.
+fn source(asked: &Path, workplace: &Workplace) -> Result<PathBuf, Failure> {
+    let (home, environment) = (&workplace.places.home, &workplace.environment);
+    let below = |variable: &str, usual: &str| environment.get(variable).map_or_else(|| home.join(usual), PathBuf::from);
+    let found = match asked.to_str() {
+        Some("claude") if !asked.exists() => {
+            let root = workplace.root.to_string_lossy();
+            let slug: String = root.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+            below("CLAUDE_CONFIG_DIR", ".claude").join("projects").join(slug).join("memory")
+        }
+        Some("codex") if !asked.exists() => below("CODEX_HOME", ".codex").join("memories"),
+        _ => workplace.dir.join(asked),
+    };
+    found.canonicalize().map_err(|error| {
+        Failure::nothing_found(format!("{} cannot be read: {error}", shown_path(&found))).fix(
+            "name a folder of Markdown files, a CLAUDE.md or AGENTS.md, or `claude` or `codex` for their own folders",
+        )
+    })
+}
+
+impl Haul {
+    fn of(from: &Path, limits: &Limits) -> Result<Self, Failure> {
+        let mut haul = Self::default();
+        if from.is_file() {
+            haul.file(from, from.parent().unwrap_or(from), &HashMap::new(), limits);
+            return Ok(haul);
+        }
+        let inner = from.join("memory");
+        let root =
+            if inner.join(name::INDEX).is_file() && !from.join(name::INDEX).exists() { inner } else { from.to_owned() };
+        let index = fs::read_to_string(root.join(name::INDEX)).unwrap_or_default();
+        let lines = index_lines(&index);
+        haul.folder(&root, &root, &lines, limits, 0);
+        haul.prose(&root.join(name::INDEX), &index, limits);
+        Ok(haul)
+    }
+
+    /// Every Markdown file below a folder. Links, devices and hidden folders are not followed.
+    fn folder(&mut self, dir: &Path, root: &Path, lines: &HashMap<String, IndexLine>, limits: &Limits, depth: usize) {
+        let listed = match fs::read_dir(dir) {
+            Ok(listed) => listed,
+            Err(error) => return self.left_out.push(format!("{} cannot be read: {error}", shown_path(dir))),
+        };
+        let mut paths: Vec<(PathBuf, fs::FileType)> =
+            listed.flatten().filter_map(|entry| Some((entry.path(), entry.file_type().ok()?))).collect();
+        paths.sort_by(|a, b| a.0.cmp(&b.0));
+        for (path, kind) in paths {
+            let file = path.file_name().unwrap_or_default();
+            if kind.is_dir() && depth < DEEPEST && !file.as_encoded_bytes().starts_with(b".") {
+                self.folder(&path, root, lines, limits, depth + 1);
+            } else if name::is_markdown(file) && !kind.is_dir() {
+                if kind.is_file() {
+                    self.file(&path, root, lines, limits);
+                } else {
+                    self.left_out.push(format!("{} is not a plain file", shown_path(&path)));
+                }
+            }
+        }
+    }
+
+    fn file(&mut self, file: &Path, root: &Path, lines: &HashMap<String, IndexLine>, limits: &Limits) {
+        let called = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if name::is_index(called) {
+            return;
+        }
+        let text = match readable(file, limits) {
+            Ok(text) => text,
+            Err(why) => return self.left_out.push(format!("{} {why}", shown_path(file))),
+        };
+        let below = file.strip_prefix(root).unwrap_or(file).to_string_lossy().into_owned();
+        let (path, text) = if INSTRUCTIONS.contains(&called) {
+            reference(file, &text)
+        } else {
+            (format!("{}.md", name::slug_of(stem(&below))), headed(&text, &below, lines.get(&below), limits))
+        };
+        self.push(file, path, text);
+    }
+
+    /// What an index says besides pointing: older folders keep whole memories there.
+    fn prose(&mut self, file: &Path, index: &str, limits: &Limits) {
+        let said = |line: &&str| !line.trim().is_empty() && !line.starts_with('#') && pointed(line).is_none();
+        if !index.lines().any(|line| said(&line)) || index.len() as u64 > limits.memory_file_bytes {
+            return;
+        }
+        let kept: Vec<&str> = index.lines().filter(|line| pointed(line).is_none()).collect();
+        let topic = Topic {
+            name: "What the index said".to_owned(),
+            description: "prose from the index of an imported memory".to_owned(),
+            kind: Kind::Untyped,
+            body: format!("{}\n", kept.join("\n").trim()),
+        };
+        self.push(file, "note_what_the_index_said.md".to_owned(), topic.text());
+    }
+
+    /// One change is one line of the journal, and a line has a limit. Escaping may make a text longer.
+    fn must_fit(&self, from: &Path, limits: &Limits) -> Result<(), Failure> {
+        const ESCAPED: u64 = 4;
+        let (bytes, most) =
+            (self.candidates.iter().map(|one| one.text.len() as u64).sum::<u64>(), limits.record_line_bytes / ESCAPED);
+        if bytes <= most {
+            return Ok(());
+        }
+        let told =
+            format!("{} holds {} of Markdown, and one change may hold {}", shown_path(from), size(bytes), size(most));
+        Err(Failure::usage(told).fix("bring it in folder by folder"))
+    }
+
+    fn push(&mut self, file: &Path, path: String, text: String) {
+        let mark = format!("{}#{}", file.display(), Digest::of(text.as_bytes()).as_str());
+        let modified = fs::metadata(file).and_then(|meta| meta.modified()).ok();
+        self.candidates.push(Candidate { file: file.to_owned(), path, text, modified, mark });
+    }
+}
+
+fn readable(file: &Path, limits: &Limits) -> Result<String, String> {
+    let size = fs::metadata(file).map_err(|error| format!("cannot be read: {error}"))?.len();
+    if size > limits.memory_file_bytes {
+        return Err(format!("has {size} bytes, and a memory may have {}", limits.memory_file_bytes));
+    }
+    let bytes = fs::read(file).map_err(|error| format!("cannot be read: {error}"))?;
+    let text = String::from_utf8(bytes).map_err(|_| "is not UTF-8 text".to_owned())?;
+    if text.trim().is_empty() { Err("is empty".to_owned()) } else { Ok(text) }
+}
+
+/// A memory that says where a file of instructions lies.
+fn reference(file: &Path, text: &str) -> (String, String) {
+    let (called, folder) = (file_name(file), file.parent().map(file_name).unwrap_or_default());
+    let about = text.lines().map(|line| line.trim_start_matches(['#', ' '])).find(|line| !line.is_empty());
+    let topic = Topic {
+        name: format!("{called} of {folder}"),
+        description: cut(&format!("instructions for agents: {}", about.unwrap_or_default()), DESCRIPTION_CHARS),
+        kind: Kind::Reference,
+        body: format!("The file lies at `{}`. Read it there: it may have changed since.\n", file.display()),
+    };
+    (topic.file_name(), topic.text())
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// The same text under a header that has a name and a description; what the header says besides stays.
+fn headed(text: &str, below: &str, line: Option<&IndexLine>, limits: &Limits) -> String {
+    let topic = Topic::read(text, limits);
+    if !topic.name.is_empty() && !topic.description.is_empty() {
+        return text.to_owned();
+    }
+    let heading = topic.body.lines().find_map(|line| line.strip_prefix("# ")).map(str::trim).map(str::to_owned);
+    let stem = stem(below).rsplit('/').next().unwrap_or_default().to_owned();
+    let first = topic.body.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
+    let or = |own: &str, other: Option<String>| if own.is_empty() { other.unwrap_or_default() } else { own.to_owned() };
+    let named = or(&topic.name, line.map(|line| line.title.clone()).or(heading).or(Some(stem)));
+    let about = line.map(|line| line.hook.clone()).filter(|hook| !hook.is_empty());
+    let about = or(&topic.description, about.or(first.map(|first| cut(first, DESCRIPTION_CHARS))));
+    Topic { name: named, description: about, ..topic }.text_over(text, limits)
+}
+
+/// What an index says about one file.
+struct IndexLine {
+    title: String,
+    hook: String,
+}
+
+/// `- [Title](file.md) — hook`.
+fn pointed(line: &str) -> Option<(String, IndexLine)> {
+    let rest = line.trim_start().strip_prefix(['-', '*', '+'])?.trim_start().strip_prefix('[')?;
+    let (title, rest) = rest.split_once("](")?;
+    let (file, hook) = rest.split_once(')')?;
+    let file = file.trim_start_matches("./").trim_matches(['<', '>']).replace("%20", " ");
+    let hook = hook.trim_start_matches([' ', '—', '–', '-', ':']).trim().to_owned();
+    file.ends_with(".md").then(|| (file, IndexLine { title: title.to_owned(), hook }))
+}
+
+fn index_lines(index: &str) -> HashMap<String, IndexLine> {
+    index.lines().filter_map(pointed).collect()
+}
+
+impl Plan {
+    /// What comes in under which name. What is here already, in its text or by its origin, is left alone.
+    fn of(haul: Haul, memory: &Memory) -> Result<Self, Failure> {
+        let mut plan =
+            Self { notes: haul.left_out.iter().map(|why| format!("left out: {why}")).collect(), ..Self::default() };
+        let mut known: HashMap<String, String> = HashMap::new();
+        for entry in &memory.scan().entries {
+            known.insert(entry.digest.as_str().to_owned(), entry.path.clone());
+            for source in memory.rests_on(&entry.path).into_iter().flat_map(|basis| &basis.sources) {
+                known.insert(source.message.clone(), entry.path.clone());
+            }
+        }
+        let mut taken: HashSet<String> = memory.scan().entries.iter().map(|entry| name::fold(&entry.path)).collect();
+        for Candidate { file, path, text, modified, mark } in haul.candidates {
+            let digest = Digest::of(text.as_bytes()).as_str().to_owned();
+            if let Some(here) = known.get(&mark).or_else(|| known.get(&digest)) {
+                plan.here.push(here.clone());
+                continue;
+            }
+            if let Some(secret) = secrets::scan(&text).first() {
+                plan.notes.push(format!("{} holds what looks like a credential ({})", shown_path(&file), secret.rule));
+            }
+            let free = (1_u32..).map(|number| numbered(&path, number)).find(|path| taken.insert(name::fold(path)));
+            let path = free.ok_or_else(|| Failure::failed(format!("no name is left for {path}")))?;
+            let from = Source { speaker: Speaker::File, session: String::new(), message: mark, quote: String::new() };
+            known.insert(digest, path.clone());
+            let basis = Basis { sources: vec![from], trust: Trust::Confirmed };
+            plan.edits.push((Edit::create(path, text).resting_on(basis), modified));
+        }
+        Ok(plan)
+    }
+
+    fn rehearse(mut self, memory: &Memory, paper: &Paper) -> Result<(), Failure> {
+        self.notes.extend(self.said_here());
+        let diff = |(edit, _): &(Edit, Option<SystemTime>)| {
+            let after = match &edit.act {
+                scrubjay::memory::Act::Save(text) => Some(text.clone()),
+                _ => None,
+            };
+            FileDiff { path: edit.path.clone(), before: None, after }
+        };
+        let diffs: Vec<FileDiff> = self.edits.iter().map(diff).collect();
+        self.notes.push(format!(
+            "{} would come into {}",
+            memories::how_many(diffs.len()),
+            shown_path(&memory.place().memory)
+        ));
+        rehearse(&diffs, &self.notes, paper)
+    }
+
+    fn said_here(&self) -> Option<String> {
+        (!self.here.is_empty()).then(|| format!("{} already: {}", is_here(self.here.len()), self.here.join(", ")))
+    }
+
+    fn tell(self, told: &Told, came: usize, paper: &Paper) -> Result<(), Failure> {
+        if paper.form == Form::Json {
+            let mut data = told.json();
+            data["notes"] = json!(self.notes);
+            data["imported"] = json!(came);
+            data["already_here"] = json!(self.here);
+            return paper.json("import", data);
+        }
+        if came > 0 {
+            paper.line(&told.words(paper.ink, "scrubjay undo"))?;
+        }
+        self.notes.iter().for_each(|note| paper.warn(note));
+        let here = self.said_here().map(|said| format!("; {}", shown(&said))).unwrap_or_default();
+        paper.talk(&format!("{} brought in{here}", memories::how_many(came)));
+        Ok(())
+    }
+}
+
+fn is_here(count: usize) -> String {
+    format!("{} {}", memories::how_many(count), if count == 1 { "is here" } else { "are here" })
+}
+
+/// A memory is as old as its file was. Where that cannot be kept, it counts as new.
+fn keep_age(file: &Path, age: Option<SystemTime>) {
+    let plain = file.symlink_metadata().is_ok_and(|meta| meta.is_file());
+    if let Some(age) = age.filter(|_| plain)
+        && let Err(error) = File::options().write(true).open(file).and_then(|file| file.set_modified(age))
+    {
+        tracing::warn!(%error, "the age of an imported memory was not kept");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn an_index_lends_titles_and_hooks() {
+        let lines =
+            index_lines("# Memory\n- [Real database](tests.md) — never mock\n* [A b](<a b.md>)\nprose [x](y.md)\n");
+        assert_eq!(
+            (lines["tests.md"].title.as_str(), lines["tests.md"].hook.as_str()),
+            ("Real database", "never mock")
+        );
+        assert!(lines.contains_key("a b.md") && lines.len() == 2);
+        let text = headed("Body.\n", "tests.md", lines.get("tests.md"), &Limits::default());
+        assert_eq!(text, "---\nname: \"Real database\"\ndescription: \"never mock\"\n---\nBody.\n");
+    }
+
+    #[test]
+    fn a_header_is_completed_and_keeps_what_else_it_says() {
+        let limits = Limits::default();
+        let whole = "---\nname: a\ndescription: b\ntags: [x]\n---\n[[link]]\n";
+        assert_eq!(headed(whole, "a.md", None, &limits), whole);
+        let partly = headed("---\ntags: [x]\n---\n# Birds\n\nThey [[sing]].\n", "notes/birds.md", None, &limits);
+        assert!(
+            partly.contains("tags: [x]")
+                && partly.contains("name: \"Birds\"")
+                && partly.contains("description: \"They")
+        );
+        assert!(partly.ends_with("# Birds\n\nThey [[sing]].\n"), "{partly}");
+    }
+
+    proptest! {
+        #[test]
+        fn any_file_gets_a_header_and_keeps_its_body(text in any::<String>(), line in any::<String>()) {
+            let limits = Limits::default();
+            let headed = headed(&text, "a.md", None, &limits);
+            prop_assert_eq!(Topic::read(&headed, &limits).body, Topic::read(&text, &limits).body);
+            let _ = pointed(&line);
+        }
+    }
+}

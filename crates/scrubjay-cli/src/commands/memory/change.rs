@@ -1,0 +1,116 @@
+//! The commands that change: each makes one change, hands out its receipt, and can be taken back.
+
+use super::editor;
+use crate::arguments::{Trial, UndoFlags};
+use crate::failure::Failure;
+use crate::memories::draft::{Asked, Draft};
+use crate::memories::receipt::{Told, rehearse};
+use crate::memories::{self, chosen_change, find, find_removed};
+use crate::paper::Paper;
+use crate::workplace::Workplace;
+use jiff::Zoned;
+use scrubjay::memory::{ChangeId, Edit, FileDiff, Memory, Recorded};
+use std::io::{IsTerminal as _, Read as _};
+
+/// What the person gave: words, or standard input for `-` and for nothing.
+pub(super) fn given(words: &[String]) -> Result<String, Failure> {
+    let text = words.join(" ");
+    if !(text.is_empty() || text == "-") {
+        return Ok(text);
+    }
+    if std::io::stdin().is_terminal() && text.is_empty() {
+        return Err(Failure::usage("what should be remembered?").fix(memories::FIRST));
+    }
+    from_standard_input()
+}
+
+fn from_standard_input() -> Result<String, Failure> {
+    let mut text = String::new();
+    let read = std::io::stdin().lock().read_to_string(&mut text);
+    read.map_err(|error| Failure::usage(format!("standard input is not text: {error}")))?;
+    Ok(text)
+}
+
+/// Where a command works and where it writes.
+type Here<'a> = (&'a Workplace, &'a Paper);
+
+pub(super) fn add(
+    memory: &mut Memory,
+    asked: &Asked<'_>,
+    trial: Trial,
+    (workplace, paper): Here<'_>,
+) -> Result<(), Failure> {
+    let draft = Draft::of(asked, Zoned::now().date(), &workplace.limits)?;
+    if trial.dry_run {
+        return rehearse(&[draft.rehearsed(memory)?], &draft.notes, paper);
+    }
+    draft.save(memory)?.tell(paper)
+}
+
+pub(super) fn edit(memory: &mut Memory, name: &str, trial: Trial, (workplace, paper): Here<'_>) -> Result<(), Failure> {
+    let path = find(memory, name)?.path;
+    let Some((entry, old)) = memory.text(&path)? else {
+        return Err(Failure::nothing_found(format!("`{path}` was just removed")));
+    };
+    let by_hand = std::io::stdin().is_terminal();
+    let new = if by_hand { editor::edited(&path, &old, workplace)? } else { from_standard_input()? };
+    if new.trim().is_empty() {
+        return Err(Failure::usage(format!("the new text of `{path}` is empty, so nothing was changed"))
+            .fix(format!("`scrubjay memory forget {}` removes a memory", memories::stem(&path))));
+    }
+    if trial.dry_run {
+        return rehearse(&[FileDiff { path, before: Some(old), after: Some(new) }], &[], paper);
+    }
+    // Based on what was read before the editor opened: whatever others did meanwhile is merged or kept beside it.
+    memories::make(memory, vec![Edit::update(&entry, new)])?.tell(paper)
+}
+
+pub(super) fn forget(memory: &mut Memory, names: &[String], trial: Trial, paper: &Paper) -> Result<(), Failure> {
+    if trial.dry_run {
+        let removed = |name: &String| {
+            let path = find(memory, name)?.path;
+            let before = memory.text(&path)?.map(|(_, text)| text);
+            Ok(FileDiff { path, before, after: None })
+        };
+        let diffs = names.iter().map(removed).collect::<Result<Vec<_>, Failure>>()?;
+        return rehearse(&diffs, &[], paper);
+    }
+    memories::forget(memory, names)?.tell(paper)
+}
+
+pub(super) fn restore(memory: &mut Memory, name: &str, trial: Trial, paper: &Paper) -> Result<(), Failure> {
+    let path = find_removed(memory, name)?;
+    if trial.dry_run {
+        let log = memory.log()?;
+        let removed = |change: &&Recorded| change.edits.iter().any(|edit| edit.path == path && edit.after.is_none());
+        let change = log.iter().rev().find(removed).map_or(ChangeId(0), |change| change.id);
+        let mut diffs = reversed(memory, change)?;
+        diffs.retain(|diff| diff.path == path);
+        return rehearse(&diffs, &[], paper);
+    }
+    let receipt = memory.restore(&path)?;
+    Told::of(receipt, memory).tell(paper)
+}
+
+/// Take a change back.
+pub(super) fn undo(memory: &mut Memory, flags: &UndoFlags, paper: &Paper) -> Result<(), Failure> {
+    if flags.trial.dry_run {
+        let change = chosen_change(memory, flags.change)?;
+        return rehearse(&reversed(memory, change)?, &[], paper);
+    }
+    memories::undo(memory, flags.change)?.tell(paper)
+}
+
+fn reversed(memory: &Memory, change: ChangeId) -> Result<Vec<FileDiff>, Failure> {
+    let reverse = |diff: FileDiff| FileDiff { path: diff.path, before: diff.after, after: diff.before };
+    Ok(memory.diff(change)?.into_iter().map(reverse).collect())
+}
+
+pub(super) fn confirm(memory: &mut Memory, name: &str, paper: &Paper) -> Result<(), Failure> {
+    let entry = find(memory, name)?;
+    if !memory.unconfirmed().any(|waiting| waiting.path == entry.path) {
+        return Err(Failure::nothing_found(format!("`{}` does not wait for a confirmation", entry.path))
+            .fix("`scrubjay memory check` lists those that do"));
+    }
+    memories::make(memory, vec![Edit::confirm(&entry)])?.tell(paper)
+}

@@ -1,0 +1,54 @@
+//! `scrubjay memory`: look at what is remembered, change it, and take it back.
+
+mod care;
+mod change;
+mod editor;
+mod look;
+
+use crate::arguments::{MemoryCommand, RememberFlags, UndoFlags};
+use crate::failure::Failure;
+use crate::memories;
+use crate::memories::draft::Asked;
+use crate::paper::Paper;
+use crate::workplace::Workplace;
+
+pub(super) use care::{check, is_broken};
+pub(crate) use look::{ls_words, show_words};
+
+pub(super) fn run(what: &MemoryCommand, workplace: &Workplace, paper: &Paper) -> Result<(), Failure> {
+    if let MemoryCommand::Check(flags) = what {
+        return check(*flags, workplace, paper);
+    }
+    let mut memory = memories::open(workplace, paper)?;
+    match what {
+        MemoryCommand::Ls { kind, by } => look::ls(&memory, *kind, *by, paper),
+        MemoryCommand::Show { name } => look::show(&memory, name, workplace, paper),
+        MemoryCommand::Log { name } => look::log(&memory, name.as_deref(), paper),
+        MemoryCommand::Diff { change } => look::diff(&memory, *change, paper),
+        MemoryCommand::Tokens => care::tokens(&memory, workplace, paper),
+        MemoryCommand::Add(flags) => {
+            let text = change::given(&flags.text)?;
+            let (name, description) = (flags.name.as_deref(), flags.description.as_deref());
+            let asked = Asked { text: &text, kind: flags.kind, name, description };
+            change::add(&mut memory, &asked, flags.trial, (workplace, paper))
+        }
+        MemoryCommand::Edit { name, trial } => change::edit(&mut memory, name, *trial, (workplace, paper)),
+        MemoryCommand::Forget { names, trial } => change::forget(&mut memory, names, *trial, paper),
+        MemoryCommand::Restore { name, trial } => change::restore(&mut memory, name, *trial, paper),
+        MemoryCommand::Undo(flags) => change::undo(&mut memory, flags, paper),
+        MemoryCommand::Confirm { name } => change::confirm(&mut memory, name, paper),
+        MemoryCommand::Check(_) => Ok(()),
+    }
+}
+
+/// `scrubjay remember`.
+pub(super) fn remember(flags: &RememberFlags, workplace: &Workplace, paper: &Paper) -> Result<(), Failure> {
+    let text = change::given(&flags.text)?;
+    let asked = Asked { text: &text, kind: flags.kind, ..Asked::default() };
+    change::add(&mut memories::open(workplace, paper)?, &asked, flags.trial, (workplace, paper))
+}
+
+/// `scrubjay undo`.
+pub(super) fn undo(flags: &UndoFlags, workplace: &Workplace, paper: &Paper) -> Result<(), Failure> {
+    change::undo(&mut memories::open(workplace, paper)?, flags, paper)
+}

@@ -1,0 +1,243 @@
+//! `scrubjay recall`: find what was remembered, noted, stored or said, without a model, and say why it was found.
+
+use crate::arguments::{RecallFlags, RecallIn};
+use crate::failure::Failure;
+use crate::memories;
+use crate::memories::draft::cut;
+use crate::paper::{Form, Ink, Paper, Tone, counted};
+use crate::report::ago;
+use crate::workplace::Workplace;
+use jiff::{Timestamp, Zoned};
+use scrubjay::memory::find::{Archive, Caught, Finder, Found, Shelf, Sighting};
+use scrubjay::memory::recall::{Hit, Query};
+use scrubjay::memory::{Memory, Trust};
+use scrubjay::tools::{shown, shown_path};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+/// A longer line would be broken by the narrowest terminal we look good on.
+const WIDTH: usize = 76;
+
+/// Something that was found, in words.
+struct Answer {
+    /// What to call it.
+    name: String,
+    /// Where it is, of which kind, how old.
+    facts: String,
+    /// The line that says most.
+    says: String,
+    /// How to see all of it.
+    more: String,
+    file: PathBuf,
+    place: &'static str,
+    session: Option<String>,
+    message: Option<String>,
+    unconfirmed: bool,
+    hit: Hit,
+}
+
+pub(super) fn run(flags: &RecallFlags, workplace: &Workplace, paper: &Paper) -> Result<(), Failure> {
+    let query = flags.query.join(" ");
+    let answers = answers(&query, flags, workplace, paper)?;
+    if paper.form == Form::Json && !answers.is_empty() {
+        let rows: Vec<Value> = answers.iter().map(Answer::json).collect();
+        return paper.json("recall", json!({ "query": query, "in": word(flags.place), "results": rows }));
+    }
+    if answers.is_empty() {
+        return Err(nothing(&query, flags.place));
+    }
+    for answer in &answers {
+        paper.line(&answer.words(paper.ink))?;
+        if flags.explain {
+            paper.line(&explained(&answer.hit, paper.ink))?;
+        }
+    }
+    Ok(())
+}
+
+/// What the chat is told: the best few memories.
+pub(crate) fn words(query: &str, workplace: &Workplace, paper: &Paper) -> Result<String, Failure> {
+    let few = u16::try_from(workplace.limits.recall_places).unwrap_or(u16::MAX);
+    let flags = RecallFlags { most: few, place: RecallIn::Memory, explain: false, query: vec![query.to_owned()] };
+    let answers = answers(query, &flags, workplace, paper)?;
+    if answers.is_empty() {
+        return Err(nothing(query, RecallIn::Memory));
+    }
+    Ok(answers.iter().map(|answer| answer.words(paper.ink)).collect::<Vec<_>>().join("\n"))
+}
+
+fn nothing(query: &str, place: RecallIn) -> Failure {
+    let fix = match place {
+        RecallIn::All => "try other words or fewer; `scrubjay memory ls` and `scrubjay sessions` show what there is",
+        _ => "try other words or fewer, or `--in all` to look into notes, stored results and past sessions too",
+    };
+    Failure::nothing_found(format!("nothing answers `{}`", shown(query))).fix(fix)
+}
+
+fn answers(query: &str, flags: &RecallFlags, workplace: &Workplace, paper: &Paper) -> Result<Vec<Answer>, Failure> {
+    if query.trim().is_empty() {
+        return Err(Failure::usage("what should be looked for?").fix("scrubjay recall \"how do we test\""));
+    }
+    let memory = memories::open(workplace, paper)?;
+    let query = Query::new(query, Zoned::now(), usize::from(flags.most));
+    let project = workplace.project();
+    if flags.place == RecallIn::Memory {
+        let mut finder = Finder::open(&project, &workplace.limits);
+        said(&finder.catch_up(&memory), paper);
+        let found = finder.find(&memory, &query, |_| false);
+        return found.into_iter().map(|found| remembered(&memory, found)).collect();
+    }
+    let mut archive = Archive::open(&project, &workplace.limits);
+    let caught = archive.catch_up(Some(&memory));
+    let caught = caught.map_err(|error| {
+        Failure::failed(format!("the sessions of this project cannot be searched: {error}"))
+            .fix("`scrubjay recall` alone looks into the memory only")
+    })?;
+    said(&caught, paper);
+    let found = archive.find(Some(&memory), &query, shelves(flags.place));
+    Ok(found.into_iter().map(|sighting| sighted(&archive, &memory, query.text, sighting)).collect())
+}
+
+/// What could not be looked into.
+fn said(caught: &Caught, paper: &Paper) {
+    if let Some(first) = caught.skipped.first() {
+        paper.warn(&format!(
+            "{} could not be looked into; the first: {first}",
+            counted(caught.skipped.len() as u64, "file")
+        ));
+    }
+    caught.unkept.iter().for_each(|why| paper.talk(&format!("the next search begins anew: {}", shown(why))));
+}
+
+fn shelves(place: RecallIn) -> &'static [Shelf] {
+    match place {
+        RecallIn::Memory => &[Shelf::Memory],
+        RecallIn::Notes => &[Shelf::Notes],
+        RecallIn::Results => &[Shelf::Results],
+        RecallIn::Sessions => &[Shelf::Sessions],
+        RecallIn::All => &Shelf::ALL,
+    }
+}
+
+fn word(place: RecallIn) -> &'static str {
+    match shelves(place) {
+        [one] => one.word(),
+        _ => "all",
+    }
+}
+
+fn remembered(memory: &Memory, found: Found<'_>) -> Result<Answer, Failure> {
+    let Found { entry, hit } = found;
+    let unconfirmed = memory.rests_on(&entry.path).is_some_and(|basis| basis.trust == Trust::Tainted);
+    let mark = if unconfirmed { " · not confirmed" } else { "" };
+    let says = if entry.description.is_empty() { &entry.name } else { &entry.description };
+    Ok(Answer {
+        name: entry.path.clone(),
+        facts: format!("{} · {}{mark}", entry.kind.as_str(), ago(entry.modified(), Timestamp::now())),
+        says: says.clone(),
+        more: format!("scrubjay memory show {}", memories::stem(&entry.path)),
+        file: memory.place().memory.join(&entry.path),
+        place: Shelf::Memory.word(),
+        session: None,
+        message: None,
+        unconfirmed,
+        hit,
+    })
+}
+
+fn sighted(archive: &Archive, memory: &Memory, query: &str, sighting: Sighting) -> Answer {
+    let text = archive.text(&sighting).unwrap_or_default();
+    let Sighting { shelf, file, session, message, hit } = sighting;
+    let name = match shelf {
+        Shelf::Memory => file.strip_prefix(&memory.place().memory).unwrap_or(&file).display().to_string(),
+        Shelf::Notes => format!("notes of session {session}"),
+        Shelf::Results | Shelf::Sessions => format!("session {session}"),
+    };
+    let more = match shelf {
+        Shelf::Memory => format!("scrubjay memory show {}", memories::stem(&name)),
+        Shelf::Notes => format!("scrubjay notes --session {session}"),
+        Shelf::Results => shown_path(&file),
+        Shelf::Sessions => format!("scrubjay chat --resume {session}"),
+    };
+    let unconfirmed =
+        shelf == Shelf::Memory && memory.rests_on(&name).is_some_and(|basis| basis.trust == Trust::Tainted);
+    Answer {
+        facts: shelf.word().to_owned(),
+        says: telling_line(&text, &hit, query).to_owned(),
+        place: shelf.word(),
+        session: (!session.is_empty()).then_some(session),
+        name,
+        more,
+        file,
+        message,
+        unconfirmed,
+        hit,
+    }
+}
+
+/// The line that holds most of what was asked for.
+fn telling_line<'a>(text: &'a str, hit: &Hit, query: &str) -> &'a str {
+    let asked = hit.signals.iter().flat_map(|signal| &signal.terms).map(String::as_str).chain(query.split_whitespace());
+    let words: Vec<String> = asked.map(str::to_lowercase).filter(|word| word.chars().count() > 2).collect();
+    let held = |line: &&str| {
+        let line = line.to_lowercase();
+        words.iter().filter(|word| line.contains(word.as_str())).count()
+    };
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && *line != "---");
+    // Of several that hold as much, the first.
+    lines.rev().max_by_key(held).unwrap_or_default()
+}
+
+impl Answer {
+    fn words(&self, ink: Ink) -> String {
+        let says = self.says.split_whitespace().collect::<Vec<_>>().join(" ");
+        format!(
+            "{}  {}\n  {}\n  {}",
+            ink.paint(Tone::Strong, &shown(&self.name)),
+            ink.paint(Tone::Faint, &self.facts),
+            cut(&shown(&says), WIDTH),
+            ink.paint(Tone::Faint, &shown(&self.more)),
+        )
+    }
+
+    fn json(&self) -> Value {
+        let signal = |signal: &scrubjay::memory::recall::Signal| json!({ "name": signal.name, "value": signal.value, "terms": signal.terms });
+        json!({
+            "in": self.place,
+            "name": self.name,
+            "path": self.file,
+            "says": self.says,
+            "session_id": self.session,
+            "message": self.message,
+            "confirmed": !self.unconfirmed,
+            "score": self.hit.score,
+            "signals": self.hit.signals.iter().map(signal).collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// Every signal and what it added, strongest first.
+fn explained(hit: &Hit, ink: Ink) -> String {
+    let mut lines = vec![format!("    score {:.3}", hit.score)];
+    for signal in &hit.signals {
+        let terms = if signal.terms.is_empty() { String::new() } else { format!("  {}", signal.terms.join(", ")) };
+        let line = format!("    {:>+8.3}  {:<12}{}", signal.value, signal.name, shown(&terms));
+        lines.push(line.trim_end().to_owned());
+    }
+    ink.paint(Tone::Faint, &lines.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use scrubjay::memory::recall::Signal;
+
+    #[test]
+    fn the_line_that_holds_most_is_shown() {
+        let signals = vec![Signal { name: "words", value: 1.0, terms: vec!["parrot".into()] }];
+        let hit = Hit { id: String::new(), score: 1.0, signals };
+        let text = "# Birds\n\nA jay sings.\nThe parrot sings too.\nAnother parrot.\n";
+        assert_eq!(telling_line(text, &hit, "which parrot sings"), "The parrot sings too.");
+        assert_eq!(telling_line("", &hit, "x"), "");
+    }
+}
