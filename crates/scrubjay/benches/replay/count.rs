@@ -56,6 +56,7 @@ fn begun(session: &Session) -> Result<Transcript, Failure> {
         tools: Arc::from([]),
         system: Arc::from("x".repeat(chars)),
         instructions: Vec::new(),
+        nonce: String::new(),
         options: Options::default(),
     };
     transcript.append(Entry::Opened { opening: Arc::new(opening), because: None }, Timestamp::UNIX_EPOCH)?;

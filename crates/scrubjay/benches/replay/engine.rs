@@ -234,7 +234,7 @@ impl Tool for Played {
             breathe().await;
             let (parts, is_error) = self.tape.answer(call).unwrap_or_default();
             self.tape.answered(&self.spec.name, input, call);
-            ToolOutcome { parts, is_error, saw: Vec::new() }
+            ToolOutcome { parts, is_error, ..ToolOutcome::ok("") }
         })
     }
 }
