@@ -26,11 +26,21 @@ type Failure = Box<dyn std::error::Error>;
 const SIZES: [u64; 2] = [20_000, 200_000];
 const TURNS: usize = 50;
 
+/// What layer 2 does on a turn.
+#[derive(Clone, Copy)]
+enum Look {
+    /// Nothing has grown enough to be weighed again.
+    Passing,
+    /// The planner weighs the whole conversation.
+    Weighing,
+}
+
 fn main() -> Result<(), Failure> {
     let arguments: Vec<String> = std::env::args().collect();
     if let Some(at) = arguments.iter().position(|argument| argument == "--run") {
         let number = |n: usize| arguments.get(at + n).and_then(|text| text.parse::<u64>().ok()).unwrap_or_default();
-        return run(number(1), usize::try_from(number(2))?, number(3) == 1);
+        let look = if number(3) == 1 { Look::Weighing } else { Look::Passing };
+        return run(number(1), usize::try_from(number(2))?, look);
     }
     println!("| | 20,000 tokens | 200,000 tokens | ratio |\n|---|---|---|---|");
     for (name, weighed) in [("an ordinary turn", 0), ("a turn on which the planner weighs all", 1)] {
@@ -52,7 +62,7 @@ fn timed() -> Result<(), Failure> {
     for size in SIZES {
         let mut turns = Turns::after(size)?;
         let start = Instant::now();
-        (0..TURNS).try_for_each(|n| turns.turn(n, false))?;
+        (0..TURNS).try_for_each(|n| turns.turn(n, Look::Passing))?;
         println!("an ordinary turn after {size} tokens: {:.1?}", start.elapsed() / u32::try_from(TURNS)?);
     }
     Ok(())
@@ -71,9 +81,9 @@ fn instructions(size: u64, turns: usize, weighed: u8) -> Result<Option<u64>, Fai
     Ok(Some(count.ok_or("callgrind told no count")?))
 }
 
-fn run(size: u64, turns: usize, weighed: bool) -> Result<(), Failure> {
+fn run(size: u64, turns: usize, look: Look) -> Result<(), Failure> {
     let mut all = Turns::after(size)?;
-    (0..turns).try_for_each(|n| all.turn(n, weighed))
+    (0..turns).try_for_each(|n| all.turn(n, look))
 }
 
 struct Turns {
@@ -140,7 +150,7 @@ impl Turns {
     }
 
     /// A round, the count, and layer 2's look at it.
-    fn turn(&mut self, n: usize, weighed: bool) -> Result<(), Failure> {
+    fn turn(&mut self, n: usize, look: Look) -> Result<(), Failure> {
         self.round(&format!("turn-{n}"))?;
         let budget = context::budget(&self.transcript, &self.desk);
         let now = Situation {
@@ -150,7 +160,8 @@ impl Turns {
             turns: 50,
             threshold: budget.compaction,
         };
-        let step = microcompaction::step(self.transcript.view(), &self.desk, weighed.then_some(&now));
+        let step =
+            microcompaction::step(self.transcript.view(), &self.desk, matches!(look, Look::Weighing).then_some(&now));
         if step.is_some() { Err("nothing was to be cleared here".into()) } else { Ok(()) }
     }
 }

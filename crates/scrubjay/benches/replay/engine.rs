@@ -91,7 +91,7 @@ async fn breathe() {
 fn begin(tape: &Arc<Tape>, path: &Path, setup: &Setup, limits: Arc<Limits>) -> Result<Session, Failure> {
     let catalogue = Catalogue::built_in()?;
     let facts = catalogue.find(&tape.session.model).cloned().unwrap_or_else(|| catalogue.default_of("anthropic"));
-    let model = Player { tape: tape.clone(), facts };
+    let model = Player { name: tape.session.model.clone(), tape: tape.clone(), facts };
     let settings = Settings::resolve(&Sources { command_line: setup.switches.clone(), ..Sources::default() });
     let tools = tools(tape);
     let context_management = microcompaction::server_clearing(&model, &settings, &limits);
@@ -169,13 +169,14 @@ fn told(session: &Session, tape: &Tape) -> Ran {
 
 /// The model of the record.
 struct Player {
+    name: String,
     tape: Arc<Tape>,
     facts: Facts,
 }
 
 impl Model for Player {
     fn name(&self) -> &str {
-        &self.tape.session.model
+        &self.name
     }
 
     fn window(&self) -> ContextWindow {

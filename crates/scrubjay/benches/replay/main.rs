@@ -139,6 +139,16 @@ fn report(sessions: Vec<Session>, asked: &Asked) -> Result<(), engine::Failure> 
     for rest in [0, 1] {
         line(&format!("scrubjay, half {} of the sessions", rest + 1), &odd(&ours, rest), &odd(&append, rest));
     }
+    tell(&ran, &counted);
+    fidelity(&ran)?;
+    if asked.each {
+        tell_each(&shapes, &ran, &append);
+    }
+    Ok(())
+}
+
+fn tell(ran: &[Ran], counted: &[f64]) {
+    let ours: Vec<Outcome> = ran.iter().map(|ran| ran.outcome.clone()).collect();
     let all = sum(&ours);
     println!(
         "\nscrubjay's own calls: {} for {:.2}; stored {}, cleared {}, noted {} ({} by the model); calls that wrote for an hour {}",
@@ -158,26 +168,25 @@ fn report(sessions: Vec<Session>, asked: &Asked) -> Result<(), engine::Failure> 
         counted.len(),
         100.0 * quantile(0.95)
     );
-    fidelity(&ran)?;
-    if asked.each {
-        println!();
-        for (((name, calls, base), ran), append) in shapes.iter().zip(&ran).zip(&append) {
-            let ours = &ran.outcome;
-            println!(
-                "{name:<46} calls {calls:>4} base {base:>6} append {:.2} ratio {:.3} own {:.3} compactions {} hidden {}/{} cleared {} stored {} noted {}",
-                append.all() / 1e6,
-                ours.all() / append.all(),
-                ours.own / append.all(),
-                ours.compactions,
-                ours.edits_hidden,
-                ours.edits,
-                ran.cleared,
-                ran.stored,
-                ran.noted,
-            );
-        }
+}
+
+fn tell_each(shapes: &[(String, usize, u64)], ran: &[Ran], append: &[Outcome]) {
+    println!();
+    for (((name, calls, base), ran), append) in shapes.iter().zip(ran).zip(append) {
+        let ours = &ran.outcome;
+        println!(
+            "{name:<46} calls {calls:>4} base {base:>6} append {:.2} ratio {:.3} own {:.3} compactions {} hidden {}/{} cleared {} stored {} noted {}",
+            append.all() / 1e6,
+            ours.all() / append.all(),
+            ours.own / append.all(),
+            ours.compactions,
+            ours.edits_hidden,
+            ours.edits,
+            ran.cleared,
+            ran.stored,
+            ran.noted,
+        );
     }
-    Ok(())
 }
 
 /// What survived the compactions of this run: in the summaries alone, and in what the next requests carried.

@@ -185,7 +185,7 @@ async fn a_warm_cache_is_rewritten_only_where_that_pays_several_times_over() {
         let mut setting = Setting::new(Arc::new(model)).switch("layers.session_notes", "false");
         setting.limits.weigh_every_tokens = 1;
         let mut story = begun(setting);
-        story.home.write("long.txt", "a line of some length, as files have them\n".repeat(1_900)).unwrap();
+        story.home.write("long.txt", "a line of some length, as files have them\n".repeat(900)).unwrap();
         story.ask("Read it all").await.unwrap();
         assert!(!is_cleared(&story), "a young session has too little before it");
         for _ in 0..12 {

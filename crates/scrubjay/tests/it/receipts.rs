@@ -1,6 +1,6 @@
 //! Receipts: every call is booked, a cache that gave less than it promised is named, and breaks of our own are announced.
 
-use crate::session_notes::{good_note, noted, wants_notes};
+use crate::session_notes::{good_note, wants_notes, writers};
 use jiff::SignedDuration;
 use scrubjay::agents::fork;
 use scrubjay::context::compaction::boundary::{Part, Wish};
@@ -12,7 +12,7 @@ use scrubjay::limits::Limits;
 use scrubjay::message::Usage;
 use scrubjay::tokens::ContextWindow;
 use scrubjay::tools;
-use scrubjay::transcript::{CLEARED, Cause, Trigger};
+use scrubjay::transcript::{CLEARED, Cause, Trigger, Writer};
 use scrubjay_providers::scripted::{Scripted, Turn};
 use scrubjay_providers::{Catalogue, Choice, Keys, connect};
 use scrubjay_testkit::simulator::{self, Script, Simulator};
@@ -269,6 +269,11 @@ fn noting(input: u64) -> Arc<Scripted> {
         }
         Ok(Turn::text("an answer of some length ".repeat(200)))
     }))
+}
+
+/// How often a model wrote the notes; code goes on without it.
+fn noted(story: &Story) -> usize {
+    writers(story).into_iter().filter(|by| *by == Writer::Model).count()
 }
 
 fn budgeted(tokens: u64) -> Story {

@@ -48,7 +48,7 @@ impl Tool for Says {
 }
 
 fn saying(turn: Turn) -> Setting {
-    let tools = ["Fetch", "Bash", "Grep", "mcp__x__y"].map(Says::named);
+    let tools = ["Fetch", "Bash", "Grep", "Read", "mcp__x__y"].map(Says::named);
     Setting::new(Arc::new(Scripted::new().then(turn).then(Turn::text("ok")).then(Turn::text("ok")))).tools(tools)
 }
 
