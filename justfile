@@ -42,6 +42,10 @@ suite-local-model:
 suite-red:
     suites/red/run.sh
 
+# Interrupt every operation of the memory at every system call
+suite-faults:
+    suites/faults/run.sh
+
 # Resume of a long session against a plain read-and-parse of the same bytes
 bench:
     cargo bench -p scrubjay

@@ -31,7 +31,7 @@ pub struct Stamp {
 
 impl Stamp {
     pub(super) fn of(stat: &Stat) -> Self {
-        let nanos = |seconds: i64, nanos: i64| seconds.saturating_mul(i64::from(NANOS)).saturating_add(nanos);
+        let nanos = |seconds: i64, nanos: i64| seconds.saturating_mul(NANOS).saturating_add(nanos);
         Self {
             dev: stat.st_dev,
             ino: stat.st_ino,
@@ -42,7 +42,7 @@ impl Stamp {
     }
 }
 
-const NANOS: i32 = 10_i32.pow(9);
+const NANOS: i64 = Duration::from_secs(1).as_nanos() as i64;
 
 /// A file's bytes and the state they were read in.
 #[derive(Debug)]
@@ -166,8 +166,8 @@ impl Folder {
         self.create(name)?.write_all(bytes)
     }
 
-    /// Write a new file and bring it to the disk; nothing that stands there is touched.
-    pub(super) fn stage(&self, name: &str, bytes: &[u8], modified: Option<i64>) -> io::Result<()> {
+    /// Write a new file and bring it to the disk; nothing that stands there is touched. Returns the state it is in then.
+    pub(super) fn stage(&self, name: &str, bytes: &[u8], modified: Option<i64>) -> io::Result<Stamp> {
         let mut file = self.create(name)?;
         let written = write_whole(&mut file, bytes, modified);
         if written.is_err() {
@@ -249,14 +249,15 @@ impl Folder {
     }
 }
 
-fn write_whole(file: &mut File, bytes: &[u8], modified: Option<i64>) -> io::Result<()> {
+fn write_whole(file: &mut File, bytes: &[u8], modified: Option<i64>) -> io::Result<Stamp> {
     file.write_all(bytes)?;
     if let Some(nanos) = modified {
-        let (seconds, rest) = (nanos.div_euclid(i64::from(NANOS)), nanos.rem_euclid(i64::from(NANOS)));
+        let (seconds, rest) = (nanos.div_euclid(NANOS), nanos.rem_euclid(NANOS));
         let time = rustix::fs::Timespec { tv_sec: seconds, tv_nsec: rest };
         rustix::fs::futimens(&*file, &rustix::fs::Timestamps { last_access: time, last_modification: time })?;
     }
-    file.sync_all()
+    file.sync_all()?;
+    Ok(Stamp::of(&rustix::fs::fstat(&*file)?))
 }
 
 /// Not every file system can do it; the long way does the same in more steps.

@@ -9,11 +9,13 @@ use super::topic::Kind;
 use crate::digest::Digest;
 use std::fmt::Write as _;
 use std::io;
+use std::time::Duration;
 
 const NAME: &str = "headers";
+const STEP: &str = "in_step";
 const FORMAT: &str = "1";
 /// A file that changed this shortly before the table was written may have changed again without a trace.
-const TICK: i64 = 20_000_000;
+const TICK: i64 = Duration::from_millis(20).as_nanos() as i64;
 
 /// The table, and how far the journal had come when it was made.
 #[derive(Debug, Default)]
@@ -92,6 +94,18 @@ pub(super) fn write(folder: &Folder, headers: &Headers) -> io::Result<()> {
     folder.remove(&staged)?;
     folder.put(&staged, text.as_bytes())?;
     folder.rename(&staged, NAME)
+}
+
+/// The state in which the index was last in step with the files, as far as anybody wrote it down.
+pub(super) fn in_step(folder: &Folder) -> Option<String> {
+    let loaded = folder.read(STEP, 1 << 16).ok()??;
+    String::from_utf8(loaded.bytes).ok()
+}
+
+/// Write that state down, or forget it before something changes.
+pub(super) fn set_in_step(folder: &Folder, state: Option<&str>) -> io::Result<()> {
+    folder.remove(STEP)?;
+    state.map_or(Ok(()), |state| folder.put(STEP, state.as_bytes()))
 }
 
 fn escaped(text: &str) -> std::borrow::Cow<'_, str> {

@@ -1,7 +1,7 @@
 //! The one way a file of the memory changes: written beside it, brought to the disk, exchanged in one move, and looked at
 //! once more, so that nobody's version is lost even if an editor saved it in between.
 
-use super::folder::Folder;
+use super::folder::{Folder, Stamp};
 use super::name;
 use crate::digest::Digest;
 use std::io;
@@ -52,7 +52,7 @@ impl Landing {
     }
 
     /// Write the new text beside the file and bring it to the disk.
-    pub(super) fn stage(&self, bytes: &[u8], modified: Option<i64>) -> io::Result<()> {
+    pub(super) fn stage(&self, bytes: &[u8], modified: Option<i64>) -> io::Result<Stamp> {
         let name = self.mark() + WRITTEN;
         // Only we write such names, and only under the lock: what stands there is left over.
         self.folder.remove(&name)?;
@@ -94,11 +94,8 @@ impl Landing {
 
     /// Keep a version beside the file it is a version of.
     fn beside(&self, name: &str, digest: &Digest) -> io::Result<Landed> {
-        let copy = name::conflict_name(self.file(), digest.as_str());
-        if !self.folder.place(name, &copy)? {
-            // The name comes from the text, so the same text is there already.
-            self.folder.remove(name)?;
-        }
+        let copy = free_name(&self.folder, self.file(), digest)?;
+        self.folder.place(name, &copy)?;
         let under = &self.path[..self.path.len() - self.file().len()];
         Ok(Landed::Beside(format!("{under}{copy}")))
     }
@@ -139,6 +136,18 @@ fn dispose(folder: &Folder, name: &str, displaced: Option<&Folder>) -> io::Resul
     }
 }
 
+/// A name for another version. One that is taken is taken: an editor may have written to that file since it was named.
+fn free_name(folder: &Folder, file: &str, digest: &Digest) -> io::Result<String> {
+    let named = name::conflict_name(file, digest.as_str());
+    let mut copy = named.clone();
+    let mut n = 1;
+    while folder.look(copy.as_ref())?.is_some() {
+        n += 1;
+        copy = format!("{}-{n}.md", named.trim_end_matches(".md"));
+    }
+    Ok(copy)
+}
+
 /// Whether a name is one of ours.
 pub(super) fn is_mark(name: &[u8]) -> bool {
     name.starts_with(MARK.as_bytes())
@@ -165,11 +174,9 @@ pub(super) fn clear(at: &Folder, left: &str, memory: &Folder, most: u64) -> io::
     for step in folders.split('/').filter(|step| !step.is_empty()) {
         folder = folder.step_or_make(step)?;
     }
-    let copy = name::conflict_name(file, digest.as_str());
-    folder.stage(&format!("{MARK}rescued{WRITTEN}"), &loaded.bytes, Some(loaded.stamp.modified))?;
-    if !folder.place(&format!("{MARK}rescued{WRITTEN}"), &copy)? {
-        folder.remove(&format!("{MARK}rescued{WRITTEN}"))?;
-    }
+    let (copy, staged) = (free_name(&folder, file, &digest)?, format!("{MARK}rescued{WRITTEN}"));
+    folder.stage(&staged, &loaded.bytes, Some(loaded.stamp.modified))?;
+    folder.place(&staged, &copy)?;
     folder.sync()?;
     at.remove(left)?;
     Ok(Some(if folders.is_empty() { copy } else { format!("{folders}/{copy}") }))

@@ -40,6 +40,8 @@ mod journal;
 mod trash;
 mod diff;
 mod landing;
+mod commit;
+mod indexing;
 mod settle;
 mod store;
 mod history;

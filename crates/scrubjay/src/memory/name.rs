@@ -62,7 +62,7 @@ pub fn is_markdown(name: &OsStr) -> bool {
 
 /// Whether this is an index, at any depth.
 pub fn is_index(name: &str) -> bool {
-    fold(name) == "memory.md"
+    name.eq_ignore_ascii_case(INDEX) || (!name.is_ascii() && fold(name) == fold(INDEX))
 }
 
 /// The name of a file or folder if it may be loaded, or what is wrong with it.

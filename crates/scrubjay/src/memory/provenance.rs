@@ -162,6 +162,11 @@ impl Provenance {
         self.catch_up()
     }
 
+    /// How much was read.
+    pub(super) fn length(&self) -> u64 {
+        self.read
+    }
+
     /// The last change that said anything about this.
     pub(super) fn last(&self) -> ChangeId {
         self.last

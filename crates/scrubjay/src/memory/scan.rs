@@ -80,6 +80,8 @@ pub struct Scan {
     pub read: usize,
     /// The texts of those, as far as they are worth keeping.
     pub(super) texts: HashMap<String, String>,
+    /// What memories were before the journal's newest changes, as far as they differ.
+    pub(super) former: Vec<Entry>,
     /// Files of our own that a change left behind.
     pub(super) left_over: Vec<String>,
 }
@@ -92,6 +94,18 @@ impl Scan {
 
     fn place(&self, path: &str) -> Result<usize, usize> {
         self.entries.binary_search_by(|entry| entry.path.as_str().cmp(path))
+    }
+
+    /// A memory as it was at any time we know of.
+    pub(super) fn every<'a>(&'a self, path: &'a str) -> impl Iterator<Item = &'a Entry> {
+        self.get(path).into_iter().chain(self.former.iter().filter(move |entry| entry.path == path))
+    }
+
+    /// A memory is no longer what it was.
+    pub(super) fn supersede(&mut self, path: &str) {
+        if let Ok(at) = self.place(path) {
+            self.former.push(self.entries.remove(at));
+        }
     }
 
     pub(super) fn insert(&mut self, entry: Entry) {
@@ -119,6 +133,7 @@ pub enum Team {
 
 /// Look at everything. What is as it was is taken over from the last look.
 pub(super) fn scan(folder: &Folder, before: &Scan, team: Team, limits: &Limits) -> io::Result<Scan> {
+    let before = before.entries.iter().map(|entry| (entry.path.as_str(), entry)).collect();
     let mut walk = Walk { before, team, limits, found: Scan::default(), room: limits.journal_found_bytes };
     walk.folder(folder, "", 0)?;
     walk.found.entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
@@ -126,7 +141,7 @@ pub(super) fn scan(folder: &Folder, before: &Scan, team: Team, limits: &Limits) 
 }
 
 struct Walk<'a> {
-    before: &'a Scan,
+    before: HashMap<&'a str, &'a Entry>,
     team: Team,
     limits: &'a Limits,
     found: Scan,
@@ -185,7 +200,7 @@ impl Walk<'_> {
             return;
         }
         let path = format!("{under}{text}");
-        let old = self.before.get(&path);
+        let old = self.before.get(path.as_str()).copied();
         match self.entry(folder, text, path, old) {
             Ok(Some(entry)) => self.found.entries.push(entry),
             Ok(None) => self.found.entries.extend(old.cloned()),

@@ -1,11 +1,11 @@
 //! The store: open it, list and read what it holds, and change it, one whole change at a time.
 
+use super::commit::Planned;
 use super::folder::Folder;
 use super::index::{LoadedIndex, load_index, without};
 use super::journal::{Cause, ChangeId, Journal, Rests};
 use super::provenance::{Basis, Provenance, Trust};
 use super::scan::{Entry, Scan, Team, is_shared};
-use super::settle::Planned;
 use super::topic::Kind;
 use super::{MemoryError, Repairs, Topic, While as _, diff, headers, name};
 use crate::clock::Clock;

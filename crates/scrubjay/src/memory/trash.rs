@@ -16,7 +16,12 @@ pub(super) fn keep(dir: &Path, path: &str, bytes: &[u8], moment: (Timestamp, Cha
     paths::create_dir_private(dir)?;
     let (at, change) = moment;
     let file = path.rsplit('/').next().unwrap_or_default();
-    paths::write_private(&dir.join(format!("{}-{change}-{file}", at.as_second())), bytes)
+    let (folder, name) = (Folder::open(dir)?, format!("{}-{change}-{file}", at.as_second()));
+    let staged = format!(".{name}");
+    folder.remove(&staged)?;
+    folder.stage(&staged, bytes, None)?;
+    folder.rename(&staged, &name)?;
+    folder.sync()
 }
 
 /// Throw away what has lain there long enough. How long is told by the name, because copies and backups move file times.

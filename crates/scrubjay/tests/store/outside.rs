@@ -17,7 +17,7 @@ fn what_others_did_is_noticed_written_down_and_indexed() {
     bench.write("c.md", memory_text("C", "added by hand", "x"));
     std::fs::remove_file(bench.path("b.md")).unwrap();
     let (mut memory, repairs) = bench.try_open().unwrap();
-    assert_eq!(repairs.outside, ["a.md", "c.md", "b.md"]);
+    assert_eq!(repairs.outside, ["a.md", "b.md", "c.md"]);
     assert!(repairs.reindexed);
     assert_eq!(bench.file("MEMORY.md").unwrap(), "- [A](a.md) — edited by hand\n- [C](c.md) — added by hand\n");
     let change = memory.log().unwrap().last().unwrap().clone();
