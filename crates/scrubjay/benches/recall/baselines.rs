@@ -3,7 +3,9 @@
 use crate::data::Corpus;
 use std::collections::HashMap;
 
+// The engine's own stemmer, so that both sides know the same words.
 #[path = "../../src/memory/recall/stem.rs"]
+#[allow(unused_imports)]
 mod stem;
 
 const STOP: &str = "a an and are as at be been being but by can could did do does doing for from had has have having he her hers
@@ -99,7 +101,14 @@ impl Baselines {
         let lines = &corpus.lines;
         let around = |reach: usize| -> Vec<String> {
             (0..lines.len())
-                .map(|at| [&lines[at.saturating_sub(reach)..at], &lines[(at + 1).min(lines.len())..(at + 1 + reach).min(lines.len())]].concat().join(" "))
+                .map(|at| {
+                    [
+                        &lines[at.saturating_sub(reach)..at],
+                        &lines[(at + 1).min(lines.len())..(at + 1 + reach).min(lines.len())],
+                    ]
+                    .concat()
+                    .join(" ")
+                })
                 .collect()
         };
         let whole = |session: &crate::data::Session| {
@@ -110,15 +119,20 @@ impl Baselines {
         for (number, session) in corpus.sessions.iter().enumerate() {
             owner[session.from..session.to].fill(number);
         }
-        let speakers: Vec<String> = lines.iter().map(|line| line.split(':').next().unwrap_or_default().to_owned()).collect();
+        let speakers: Vec<String> =
+            lines.iter().map(|line| line.split(':').next().unwrap_or_default().to_owned()).collect();
         let mut names = speakers.clone();
         names.sort();
         names.dedup();
+        let whole: Vec<String> = match corpus.sessions.as_slice() {
+            [] => vec![String::new()],
+            sessions => sessions.iter().map(whole).collect(),
+        };
         Self {
             own: Bm25::new(lines),
             near: Bm25::new(&around(1)),
             wide: Bm25::new(&around(3)),
-            sessions: Bm25::new(&corpus.sessions.iter().map(whole).collect::<Vec<_>>()),
+            sessions: Bm25::new(&whole),
             owner,
             speakers,
             names,
@@ -126,17 +140,20 @@ impl Baselines {
     }
 
     fn lex_plus(&self, question: &str, asked: &[String]) -> Vec<f64> {
-        let (own, near, wide) = (scaled(&self.own.scores(asked)), scaled(&self.near.scores(asked)), scaled(&self.wide.scores(asked)));
+        let (own, near, wide) =
+            (scaled(&self.own.scores(asked)), scaled(&self.near.scores(asked)), scaled(&self.wide.scores(asked)));
         let sessions = scaled(&self.sessions.scores(asked));
         let lower = question.to_lowercase();
         let named: Vec<&String> = self.names.iter().filter(|name| lower.contains(&name.to_lowercase())).collect();
         let speaks = |place: usize| if named.len() == 1 && &self.speakers[place] == named[0] { 0.15 } else { 0.0 };
         (0..own.len())
-            .map(|place| own[place] + 0.3 * near[place] + 0.3 * wide[place] + 0.4 * sessions[self.owner[place]] + speaks(place))
+            .map(|place| {
+                own[place] + 0.3 * near[place] + 0.3 * wide[place] + 0.4 * sessions[self.owner[place]] + speaks(place)
+            })
             .collect()
     }
 
-    /// Places of documents (or sessions), best first, ties in order.
+    /// Places of documents (or sessions), best first, ties in order; like the original, also what has no score.
     pub fn rank(&self, system: System, question: &str) -> Vec<usize> {
         let asked = terms(question);
         let scores = match system {

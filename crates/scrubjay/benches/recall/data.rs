@@ -106,7 +106,8 @@ pub fn locomo(dir: &Path) -> Result<Vec<Corpus>, Failure> {
                 let line = format!("{speaker}: {body}");
                 let turn = Turn { session: name.clone(), position: position as u32, speaker, voice: Voice::Peer };
                 let id = format!("D{number}:{}", position + 1);
-                let document = Document { id, body, time: later(start, position), turn: Some(turn), ..Document::default() };
+                let document =
+                    Document { id, body, time: later(start, position), turn: Some(turn), ..Document::default() };
                 corpus.say(document, line);
             }
             let to = corpus.documents.len();
@@ -115,7 +116,9 @@ pub fn locomo(dir: &Path) -> Result<Vec<Corpus>, Failure> {
         }
         for asked in list(sample, "qa") {
             let named = asked["evidence"].to_string();
-            let ids = evidence.captures_iter(&named).map(|ids| Some(format!("D{}:{}", ids[1].parse::<u32>().ok()?, ids[2].parse::<u32>().ok()?)));
+            let ids = evidence
+                .captures_iter(&named)
+                .map(|ids| Some(format!("D{}:{}", ids[1].parse::<u32>().ok()?, ids[2].parse::<u32>().ok()?)));
             let mut gold: Vec<usize> =
                 ids.flatten().filter_map(|id| corpus.documents.iter().position(|document| document.id == id)).collect();
             gold.sort_unstable();
@@ -133,7 +136,8 @@ fn file(dir: &Path, name: &str) -> Result<Value, Failure> {
     let folder = dir.join(name).parent().map(Path::to_owned).unwrap_or_default();
     let stem = name.rsplit('/').next().unwrap_or(name).split("_dev").next().unwrap_or(name);
     let held_back = std::fs::read_dir(&folder)?.flatten().map(|entry| entry.path()).find(|path| {
-        path.file_name().is_some_and(|found| found.to_string_lossy().starts_with(stem) && found.to_string_lossy().contains(".json"))
+        path.file_name()
+            .is_some_and(|found| found.to_string_lossy().starts_with(stem) && found.to_string_lossy().contains(".json"))
     });
     let named = dir.join(name);
     json(if named.exists() { &named } else { held_back.as_ref().unwrap_or(&named) })
@@ -156,7 +160,8 @@ pub fn beam(dir: &Path) -> Result<(Vec<Corpus>, Vec<Corpus>), Failure> {
         let mut corpus = beam_messages(chat);
         let ids: Vec<i64> = list(chat, "messages").iter().filter_map(|message| message["id"].as_i64()).collect();
         let places = |value: &Value| {
-            let mut places: Vec<usize> = numbers(value).iter().filter_map(|id| ids.iter().position(|known| known == id)).collect();
+            let mut places: Vec<usize> =
+                numbers(value).iter().filter_map(|id| ids.iter().position(|known| known == id)).collect();
             places.sort_unstable();
             places.dedup();
             places
@@ -165,9 +170,16 @@ pub fn beam(dir: &Path) -> Result<(Vec<Corpus>, Vec<Corpus>), Failure> {
         for (category, questions) in chat["probing_questions"].as_object().into_iter().flatten() {
             for asked in questions.as_array().into_iter().flatten() {
                 let gold = places(&asked["source_chat_ids"]);
-                let ask = |gold, wrong| Question { text: text(asked, "question"), category: category.clone(), gold, wrong };
-                let (old, new) = (places(&asked["source_chat_ids"]["original_info"]), places(&asked["source_chat_ids"]["updated_info"]));
-                let is_pair = category == "knowledge_update" && !old.is_empty() && !new.is_empty() && old.iter().all(|place| !new.contains(place));
+                let ask =
+                    |gold, wrong| Question { text: text(asked, "question"), category: category.clone(), gold, wrong };
+                let (old, new) = (
+                    places(&asked["source_chat_ids"]["original_info"]),
+                    places(&asked["source_chat_ids"]["updated_info"]),
+                );
+                let is_pair = category == "knowledge_update"
+                    && !old.is_empty()
+                    && !new.is_empty()
+                    && old.iter().all(|place| !new.contains(place));
                 pairs.questions.extend(is_pair.then(|| ask(new, old)));
                 corpus.questions.extend((!gold.is_empty()).then(|| ask(gold, Vec::new())));
             }
@@ -191,7 +203,10 @@ fn beam_messages(chat: &Value) -> Corpus {
         if let Some(last) = corpus.sessions.last_mut() {
             last.to = place + 1;
         }
-        corpus.say(assistant_turn(message, &name, (place, start)), format!("{}: {}", text(message, "role"), text(message, "content")));
+        corpus.say(
+            assistant_turn(message, &name, (place, start)),
+            format!("{}: {}", text(message, "role"), text(message, "content")),
+        );
     }
     corpus
 }
@@ -217,14 +232,19 @@ pub fn longmemeval(dir: &Path) -> Result<Vec<Corpus>, Failure> {
         let start = moment("%Y-%m-%dT%H:%M:%S", &date);
         let (from, name) = (corpus.documents.len(), format!("{number:05}"));
         for (place, turn) in list(session, "turns").iter().enumerate() {
-            corpus.say(assistant_turn(turn, &name, (place, start)), format!("{}: {}", text(turn, "role"), text(turn, "content")));
+            corpus.say(
+                assistant_turn(turn, &name, (place, start)),
+                format!("{}: {}", text(turn, "role"), text(turn, "content")),
+            );
         }
         let to = corpus.documents.len();
         corpus.sessions.push(Session { name, date, from, to });
         ids.push(text(session, "session_id"));
     }
     for asked in list(&pool, "questions") {
-        let gold = list(asked, "gold_session_ids").iter().filter_map(|id| ids.iter().position(|known| Some(known.as_str()) == id.as_str()));
+        let gold = list(asked, "gold_session_ids")
+            .iter()
+            .filter_map(|id| ids.iter().position(|known| Some(known.as_str()) == id.as_str()));
         corpus.questions.push(Question {
             text: text(asked, "question"),
             category: text(asked, "question_type"),
@@ -244,7 +264,8 @@ pub fn precision(dir: &Path) -> Result<Vec<Corpus>, Failure> {
         let user = if text(case, "userId").is_empty() { "test-user".to_owned() } else { text(case, "userId") };
         let scopes = list(case, "scope");
         let in_scope = |belief: &&Value| {
-            list(belief, "scope").iter().any(|scope| scopes.contains(scope) || scope == "user:universal") && text(belief, "user_id") == user
+            list(belief, "scope").iter().any(|scope| scopes.contains(scope) || scope == "user:universal")
+                && text(belief, "user_id") == user
         };
         let mut corpus = Corpus::default();
         let mut wrong = Vec::new();
@@ -252,11 +273,20 @@ pub fn precision(dir: &Path) -> Result<Vec<Corpus>, Failure> {
             if !belief["superseded_by"].is_null() {
                 wrong.push(corpus.documents.len());
             }
-            corpus.say(belief_document(belief), format!("{} {}", list(belief, "aliases").iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", "), text(belief, "content")));
+            corpus.say(
+                belief_document(belief),
+                format!(
+                    "{} {}",
+                    list(belief, "aliases").iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", "),
+                    text(belief, "content")
+                ),
+            );
         }
         let expected = &case["expect"];
         let named = ["relevantBeliefs", "pinnedFacts", "openQuestions"].iter().flat_map(|part| {
-            list(&expected[*part], "mustInclude").iter().chain(list(&expected[*part], "shouldOnlyInclude").iter().filter(|_| *part == "relevantBeliefs"))
+            list(&expected[*part], "mustInclude")
+                .iter()
+                .chain(list(&expected[*part], "shouldOnlyInclude").iter().filter(|_| *part == "relevantBeliefs"))
         });
         let mut gold: Vec<usize> = named
             .filter_map(|id| corpus.documents.iter().position(|document| Some(document.id.as_str()) == id.as_str()))
@@ -288,7 +318,8 @@ fn belief_document(belief: &Value) -> Document {
 pub fn facts(dir: &Path) -> Result<Vec<(String, Corpus)>, Failure> {
     let number = Regex::new(r"^\d+\.\s*")?;
     let mut all = Vec::new();
-    for list_of_facts in json(&dir.join("memoryagentbench/Conflict_Resolution.json"))?.as_array().into_iter().flatten() {
+    for list_of_facts in json(&dir.join("memoryagentbench/Conflict_Resolution.json"))?.as_array().into_iter().flatten()
+    {
         let source = text(&list_of_facts["metadata"], "source");
         if !source.contains("_sh_") {
             continue;
@@ -297,14 +328,30 @@ pub fn facts(dir: &Path) -> Result<Vec<(String, Corpus)>, Failure> {
         let context = text(list_of_facts, "context");
         for (place, fact) in context.lines().filter(|line| number.is_match(line)).enumerate() {
             let body = number.replace(fact, "").into_owned();
-            let document = Document { id: format!("{place:06}"), body: body.clone(), time: later(Some(Timestamp::UNIX_EPOCH), place), ..Document::default() };
+            let document = Document {
+                id: format!("{place:06}"),
+                body: body.clone(),
+                time: later(Some(Timestamp::UNIX_EPOCH), place),
+                ..Document::default()
+            };
             corpus.say(document, body);
         }
         let lower: Vec<String> = corpus.lines.iter().map(|line| line.to_lowercase()).collect();
         for (asked, answers) in list(list_of_facts, "questions").iter().zip(list(list_of_facts, "answers")) {
-            let answers: Vec<String> = answers.as_array().into_iter().flatten().filter_map(|answer| Some(answer.as_str()?.to_lowercase())).collect();
-            let gold = (0..lower.len()).filter(|place| answers.iter().any(|answer| lower[*place].contains(answer))).collect();
-            corpus.questions.push(Question { text: asked.as_str().unwrap_or_default().to_owned(), category: String::new(), gold, wrong: Vec::new() });
+            let answers: Vec<String> = answers
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(|answer| Some(answer.as_str()?.to_lowercase()))
+                .collect();
+            let gold =
+                (0..lower.len()).filter(|place| answers.iter().any(|answer| lower[*place].contains(answer))).collect();
+            corpus.questions.push(Question {
+                text: asked.as_str().unwrap_or_default().to_owned(),
+                category: String::new(),
+                gold,
+                wrong: Vec::new(),
+            });
         }
         all.push((source, corpus));
     }

@@ -11,7 +11,8 @@ pub struct Score {
 }
 
 pub fn score(ranked: &[usize], gold: &[usize]) -> Score {
-    let places: Vec<usize> = ranked.iter().take(10).enumerate().filter(|(_, id)| gold.contains(id)).map(|(place, _)| place).collect();
+    let places: Vec<usize> =
+        ranked.iter().take(10).enumerate().filter(|(_, id)| gold.contains(id)).map(|(place, _)| place).collect();
     let recall = |depth: usize| places.iter().filter(|place| **place < depth).count() as f64 / gold.len() as f64;
     let discount = |place: usize| 1.0 / (place as f64 + 2.0).log2();
     let ideal: f64 = (0..gold.len().min(10)).map(discount).sum();
@@ -26,7 +27,9 @@ pub struct Run {
 }
 
 pub fn header(title: &str) {
-    println!("\n### {title}\n\n| system | R@5 (95 %) | R@10 (95 %) | nDCG@10 (95 %) | ms/query |\n|---|---|---|---|---|");
+    println!(
+        "\n### {title}\n\n| system | R@5 (95 %) | R@10 (95 %) | nDCG@10 (95 %) | ms/query |\n|---|---|---|---|---|"
+    );
 }
 
 impl Run {
@@ -42,9 +45,16 @@ impl Run {
 
     /// Means over the questions that `choose` takes, in one line.
     pub fn line(&self, choose: impl Fn(usize, &str) -> bool) -> String {
-        let chosen: Vec<Score> = self.scores.iter().filter(|(corpus, category, _)| choose(*corpus, category)).map(|(_, _, s)| *s).collect();
+        let chosen: Vec<Score> =
+            self.scores.iter().filter(|(corpus, category, _)| choose(*corpus, category)).map(|(_, _, s)| *s).collect();
         let column = |pick: fn(&Score) -> f64| mean(&chosen.iter().map(pick).collect::<Vec<_>>());
-        format!("{:.3} / {:.3} / {:.3} (n = {})", column(|s| s.at_5), column(|s| s.at_10), column(|s| s.gain), chosen.len())
+        format!(
+            "{:.3} / {:.3} / {:.3} (n = {})",
+            column(|s| s.at_5),
+            column(|s| s.at_10),
+            column(|s| s.gain),
+            chosen.len()
+        )
     }
 
     pub fn categories(&self) -> Vec<String> {
@@ -68,7 +78,9 @@ fn interval(values: &[f64]) -> (f64, f64) {
         state ^= state << 17;
         (state % values.len().max(1) as u64) as usize
     };
-    let mut means: Vec<f64> = (0..1000).map(|_| (0..values.len()).map(|_| values[next()]).sum::<f64>() / values.len().max(1) as f64).collect();
+    let mut means: Vec<f64> = (0..1000)
+        .map(|_| (0..values.len()).map(|_| values[next()]).sum::<f64>() / values.len().max(1) as f64)
+        .collect();
     means.sort_by(f64::total_cmp);
     (means[25], means[974])
 }

@@ -7,7 +7,7 @@ use jiff::{Span as Length, ToSpan};
 
 /// Days that a question asks about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Days {
+pub(super) enum Days {
     /// From one day to another, both included.
     Between(Date, Date),
     /// A month, or a day of it, in any year.
@@ -21,11 +21,11 @@ pub enum Days {
 
 /// The days found, and which words named them.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Dates {
+pub(super) struct Dates {
     /// The days.
-    pub days: Vec<Days>,
+    pub(super) days: Vec<Days>,
     /// One mark for each word of the question.
-    pub used: Vec<bool>,
+    pub(super) used: Vec<bool>,
 }
 
 /// People write about a day soon after it: for so many days the mention still counts, less each day.
@@ -34,7 +34,7 @@ const ECHO: f32 = 0.7;
 
 impl Days {
     /// How well a text written on `date` fits, between 0 and 1.
-    pub fn fit(self, date: Date) -> f32 {
+    pub(super) fn fit(self, date: Date) -> f32 {
         let (from, to) = match self {
             Self::Between(from, to) => (from, to),
             Self::EachYear { month, day } => match month_days(date.year(), month, day) {
@@ -51,7 +51,7 @@ impl Days {
 }
 
 /// The days that `words` name, seen from `today`.
-pub fn dates(words: &[String], today: Date) -> Dates {
+pub(super) fn dates(words: &[String], today: Date) -> Dates {
     let mut found = Dates { days: Vec::new(), used: vec![false; words.len()] };
     let mut at = 0;
     while at < words.len() {
@@ -87,7 +87,17 @@ fn month_days(year: i16, month: i8, day: Option<i8>) -> Option<(Date, Date)> {
 
 fn month(word: &str) -> Option<i8> {
     const MONTHS: [&str; 12] = [
-        "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+        "january",
+        "february",
+        "march",
+        "april",
+        "may",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
         "december",
     ];
     let place = MONTHS.iter().position(|name| *name == word || (word.len() == 3 && name.starts_with(word)))?;
@@ -142,14 +152,20 @@ impl Reader<'_> {
     }
 
     fn read(&self) -> Found {
-        self.digits().or_else(|| self.day_first()).or_else(|| self.month_first()).or_else(|| self.year_alone())
-            .or_else(|| self.named_day()).or_else(|| self.ago()).or_else(|| self.relative())
+        self.digits()
+            .or_else(|| self.day_first())
+            .or_else(|| self.month_first())
+            .or_else(|| self.year_alone())
+            .or_else(|| self.named_day())
+            .or_else(|| self.ago())
+            .or_else(|| self.relative())
     }
 
     /// 2023-05-08 and 2023-05.
     fn digits(&self) -> Found {
         let year = year(self.word(0))?;
-        let two = |at: usize| Some(self.word(at)).filter(|word| word.len() == 2).and_then(|word| word.parse::<i8>().ok());
+        let two =
+            |at: usize| Some(self.word(at)).filter(|word| word.len() == 2).and_then(|word| word.parse::<i8>().ok());
         let month = two(1)?;
         let exact = two(2).and_then(|day| month_days(year, month, Some(day)));
         match exact {
@@ -231,7 +247,8 @@ impl Reader<'_> {
         }
         let unit = self.word(1);
         if let Some(month) = month(unit).filter(|_| unit != "mar" && unit != "sun") {
-            let year = if month < self.today.month() || lead == "this" { self.today.year() } else { self.today.year() - 1 };
+            let year =
+                if month < self.today.month() || lead == "this" { self.today.year() } else { self.today.year() - 1 };
             return month_days(year, month, None).map(|(from, to)| (Days::Between(from, to), 2));
         }
         if let Some(weekday) = weekday(unit) {
@@ -303,7 +320,8 @@ mod tests {
             ("last Friday", vec!["2024-03-08"]),
             ("the past 10 days", vec!["2024-03-03..2024-03-13"]),
             ("between 1 May 2023 and 5 May 2023", vec!["2023-05-01..2023-05-05"]),
-            ("You may go; they march on. 2023 apples, 2 cats, the 31st of February 2023", vec![]),
+            ("You may go; they march on. 2023 apples, 2 cats", vec![]),
+            ("the 31st of February 2023", vec!["2023-02-01..2023-02-28"]),
         ] {
             assert_eq!(found(text), expected, "{text}");
         }

@@ -97,7 +97,8 @@ impl Evidence {
         let (all, holding) = (counts.sessions.each.len() as f32, session.touched.len() as f32);
         let rarity = (1.0 + (all - holding + 0.5) / (holding + 0.5)).ln();
         session.drain(|at, count| {
-            self.session[at] += rarity * saturated(count, counts.sessions.each[at], counts.sessions.mean);
+            self.session[at] +=
+                concept.share * rarity * saturated(count, counts.sessions.each[at], counts.sessions.mean);
         });
     }
 }

@@ -5,7 +5,8 @@
 
 use super::text::{self, Piece};
 use super::{Document, Turn, words};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
 
 /// Stands between sentences and fields in the words of an entry.
 pub(super) const BREAK: u32 = u32::MAX;
@@ -31,7 +32,7 @@ pub struct Index {
 /// Every word that ever occurred, by number.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Lexicon {
-    ids: HashMap<Box<str>, u32>,
+    ids: FxHashMap<Box<str>, u32>,
     pub(super) words: Vec<Box<str>>,
 }
 
@@ -102,7 +103,7 @@ pub(super) struct Counts {
     /// The session of each entry, by number.
     pub(super) session_of: Vec<u32>,
     pub(super) speakers: BTreeSet<String>,
-    pub(super) shorts: HashMap<u32, BTreeSet<u32>>,
+    pub(super) shorts: FxHashMap<u32, BTreeSet<u32>>,
 }
 
 /// Lengths in words, and their mean.
@@ -131,7 +132,9 @@ impl Counts {
 
     fn of(entries: &[Entry], vocabulary: usize) -> Self {
         let (starts, postings) = inverted(entries, vocabulary);
-        let length = |entry: &Entry| entry.terms.iter().enumerate().filter(|(_, term)| **term != BREAK).map(|(at, _)| entry.weight(at)).sum();
+        let length = |entry: &Entry| {
+            entry.terms.iter().enumerate().filter(|(_, term)| **term != BREAK).map(|(at, _)| entry.weight(at)).sum()
+        };
         let lengths = Lengths::of(entries.iter().map(length).collect());
         let session_of = numbered_sessions(entries);
         let count = session_of.iter().filter(|session| **session != NONE).max().map_or(0, |last| *last as usize + 1);
@@ -144,7 +147,7 @@ impl Counts {
             }
         }
         let turns = || entries.iter().filter_map(|entry| entry.turn.as_ref());
-        let mut shorts: HashMap<u32, BTreeSet<u32>> = HashMap::new();
+        let mut shorts: FxHashMap<u32, BTreeSet<u32>> = FxHashMap::default();
         for (short, long) in entries.iter().flat_map(|entry| &entry.shorts) {
             shorts.entry(*short).or_default().extend(long);
             for word in long {
@@ -216,14 +219,18 @@ fn inverted(entries: &[Entry], vocabulary: usize) -> (Vec<u32>, Vec<Posting>) {
 
 impl Index {
     /// Put new and changed documents in, and take the removed ones out. Others are not looked at.
-    pub fn update<'a>(&mut self, changed: impl IntoIterator<Item = Document>, removed: impl IntoIterator<Item = &'a str>) {
-        let mut known: HashMap<String, Option<u32>> = HashMap::new();
-        let mut fresh: HashMap<String, Entry> = HashMap::new();
+    pub fn update<'a>(
+        &mut self,
+        changed: impl IntoIterator<Item = Document>,
+        removed: impl IntoIterator<Item = &'a str>,
+    ) {
+        let mut known: FxHashMap<String, Known> = FxHashMap::default();
+        let mut fresh: FxHashMap<String, Entry> = FxHashMap::default();
         for document in changed {
             let entry = Reading::of(&mut self.lexicon, &mut known).entry(document);
             fresh.insert(entry.id.clone(), entry);
         }
-        let removed: HashSet<&str> = removed.into_iter().collect();
+        let removed: FxHashSet<&str> = removed.into_iter().collect();
         self.entries.retain(|entry| !removed.contains(entry.id.as_str()) && !fresh.contains_key(&entry.id));
         self.entries.extend(fresh.into_values());
         self.settle();
@@ -236,7 +243,7 @@ impl Index {
     }
 
     /// The stamp under which a document was read, if it is known.
-    pub fn stamps(&self) -> HashMap<&str, u64> {
+    pub fn stamps(&self) -> FxHashMap<&str, u64> {
         self.entries.iter().map(|entry| (entry.id.as_str(), entry.stamp)).collect()
     }
 
@@ -251,16 +258,24 @@ impl Index {
     }
 }
 
+/// What is known of a word as written.
+#[derive(Clone, Copy)]
+struct Known {
+    term: Option<u32>,
+    is_time: bool,
+    is_number: bool,
+}
+
 /// Reads documents into entries. A word as written is looked up in `known` first: most words occur often.
 struct Reading<'a> {
     lexicon: &'a mut Lexicon,
-    known: &'a mut HashMap<String, Option<u32>>,
+    known: &'a mut FxHashMap<String, Known>,
     has_time: bool,
     has_number: bool,
 }
 
 impl<'a> Reading<'a> {
-    fn of(lexicon: &'a mut Lexicon, known: &'a mut HashMap<String, Option<u32>>) -> Self {
+    fn of(lexicon: &'a mut Lexicon, known: &'a mut FxHashMap<String, Known>) -> Self {
         Self { lexicon, known, has_time: false, has_number: false }
     }
 
@@ -303,13 +318,20 @@ impl<'a> Reading<'a> {
     }
 
     fn term(&mut self, word: &str) -> Option<u32> {
-        self.has_number |= word.starts_with(|c: char| c.is_ascii_digit());
-        self.has_time |= words::is_time(word);
-        if let Some(term) = self.known.get(word) {
-            return *term;
-        }
-        let term = words::normal(word).map(|normal| self.lexicon.add(&normal));
-        self.known.insert(word.to_owned(), term);
-        term
+        let known = match self.known.get(word) {
+            Some(known) => *known,
+            None => {
+                let known = Known {
+                    term: words::normal(word).map(|normal| self.lexicon.add(&normal)),
+                    is_time: words::is_time(word),
+                    is_number: word.starts_with(|c: char| c.is_ascii_digit()),
+                };
+                self.known.insert(word.to_owned(), known);
+                known
+            }
+        };
+        self.has_number |= known.is_number;
+        self.has_time |= known.is_time;
+        known.term
     }
 }

@@ -1,22 +1,26 @@
 //! Of two statements about the same thing the later one comes first. Neither is hidden.
 //!
-//! Two rules say that a later text overtakes an earlier one that it follows in the order:
-//! - *It says the same of something else*: the sentences that fit the question share one frame (beginning and end) and
-//!   differ in a single span between, and the later holds every word of the question that the earlier holds. "The capital
-//!   of X is A", "The capital of X is B".
-//! - *It speaks of a change*: the question asks how things stand; the later text, of the same voice, holds most of what the
-//!   earlier holds of the question, and a word of change in the sentence that fits.
+//! A later text of the same speaker overtakes an earlier one that stands before it
+//! - when it *says the same of something else*: the sentences that fit the question share one frame (beginning and end),
+//!   differ in a single span between, and the later holds every word of the question that the earlier holds. "The
+//!   capital of X is A", "The capital of X is B";
+//! - or when the question asks for the present value of something, both hold most of the same of it and fit about
+//!   as well, and the later *speaks of a change* in the sentence that fits, or *counts the same again* with another number.
 
 use super::index::{BREAK, Entry, Index};
 use super::question::Question;
 use super::{Voice, words};
 
 /// How many of the best are compared.
-const COMPARED: usize = 50;
+pub(super) const COMPARED: usize = 50;
 /// The share of the shorter sentence that two sentences of one frame have in common.
 const FRAME: f32 = 0.5;
-/// The share of the earlier text's words of the question that a text of change holds too.
-const SUBJECT: f32 = 0.5;
+/// The least words of a frame.
+const FRAME_WORDS: usize = 2;
+/// The share of the earlier text's words of the question that the later one holds too.
+const SUBJECT: f32 = 0.35;
+/// A text of change that fits so much worse is about something else.
+const CONTEST: f32 = 0.4;
 /// Just above the one that is overtaken.
 const STEP: f32 = 0.001;
 
@@ -30,6 +34,8 @@ struct Statement<'a> {
     said: u32,
     held: u32,
     is_change: bool,
+    /// Numbers before words of the question.
+    counts: Vec<(usize, u32)>,
 }
 
 /// Which of `ranked` (entries with scores, best first) to lift by how much, by their rank.
@@ -44,7 +50,8 @@ pub(super) fn lifts(index: &Index, question: &Question, ranked: &[(u32, f32)], h
     for later in 1..statements.len() {
         let (earlier, rest) = statements.split_at_mut(later);
         let later = &mut rest[0];
-        let overtaken = earlier.iter().filter(|earlier| earlier.score >= later.score && later.overtakes(earlier, question));
+        let overtaken =
+            earlier.iter().filter(|earlier| earlier.score >= later.score && later.overtakes(earlier, question));
         let most = overtaken.map(|earlier| earlier.score).fold(f32::NEG_INFINITY, f32::max);
         if most > f32::NEG_INFINITY {
             let lift = most + STEP - later.score;
@@ -59,35 +66,51 @@ impl<'a> Statement<'a> {
     fn of(index: &'a Index, question: &Question, (rank, score): (usize, f32), (entry, held): (u32, u32)) -> Self {
         let entry = &index.entries[entry as usize];
         let said = |sentence: &[u32]| {
-            let holds = |terms: &[u32], number: usize| question.concepts[number].forms.iter().any(|form| terms.contains(&form.term));
-            (0..question.concepts.len()).filter(|number| holds(sentence, *number)).fold(0u32, |said, number| said | 1 << number)
+            sentence
+                .iter()
+                .flat_map(|term| question.concepts_of(*term))
+                .fold(0u32, |said, (number, _)| said | 1 << number)
         };
         let sentences = entry.terms.split(|term| *term == BREAK).map(|sentence| (sentence, said(sentence)));
-        let (sentence, said) = sentences
-            .fold((&[] as &[u32], 0), |best, next| if weight(question, next.1) > weight(question, best.1) { next } else { best });
-        let is_change = sentence.iter().any(|term| words::is_change(&index.lexicon.words[*term as usize]));
-        Self { rank, score, entry, sentence, said, held, is_change }
+        let (sentence, said) = sentences.fold((&[] as &[u32], 0), |best, next| {
+            if weight(question, next.1) > weight(question, best.1) { next } else { best }
+        });
+        let word = |term: u32| index.lexicon.words.get(term as usize).map_or("", |word| &**word);
+        let is_change = sentence.iter().any(|term| words::is_change(word(*term)));
+        let counted = entry.terms.windows(2).filter(|pair| word(pair[0]).starts_with(|c: char| c.is_ascii_digit()));
+        let counts =
+            counted.flat_map(|pair| question.concepts_of(pair[1]).map(|(concept, _)| (concept, pair[0]))).collect();
+        Self { rank, score, entry, sentence, said, held, is_change, counts }
     }
 
     fn moment(&self) -> (Option<i64>, u32) {
         (self.entry.time, self.entry.turn.as_ref().map_or(0, |turn| turn.position))
     }
 
-    fn voice(&self) -> Option<Voice> {
-        self.entry.turn.as_ref().map(|turn| turn.voice)
+    fn speaker(&self) -> Option<(Voice, &str)> {
+        self.entry.turn.as_ref().map(|turn| (turn.voice, turn.speaker.as_str()))
     }
 
     fn overtakes(&self, earlier: &Self, question: &Question) -> bool {
-        if earlier.moment() >= self.moment() {
+        if earlier.moment() >= self.moment() || earlier.speaker() != self.speaker() {
             return false;
         }
         let says_again = self.said & earlier.said == earlier.said && same_frame(self.sentence, earlier.sentence);
+        says_again || self.updates(earlier, question)
+    }
+
+    fn updates(&self, earlier: &Self, question: &Question) -> bool {
         let common = weight(question, self.held & earlier.held);
-        let is_update = question.is_about_now
-            && self.is_change
-            && self.voice() == earlier.voice()
-            && common >= SUBJECT * weight(question, earlier.held);
-        says_again || is_update
+        let counts_again = || {
+            self.counts
+                .iter()
+                .any(|(counted, number)| earlier.counts.iter().any(|(other, was)| counted == other && number != was))
+        };
+        question.is_about_now
+            && question.wants_value
+            && self.score >= CONTEST * earlier.score
+            && common >= SUBJECT * weight(question, earlier.held)
+            && (self.is_change || counts_again())
     }
 }
 
@@ -101,5 +124,5 @@ fn same_frame(a: &[u32], b: &[u32]) -> bool {
     let shorter = a.len().min(b.len());
     let begin = a.iter().zip(b).take_while(|(x, y)| x == y).count();
     let end = a.iter().rev().zip(b.iter().rev()).take(shorter - begin).take_while(|(x, y)| x == y).count();
-    shorter > 0 && (begin + end) as f32 >= FRAME * shorter as f32
+    begin + end >= FRAME_WORDS && (begin + end) as f32 >= FRAME * shorter as f32
 }

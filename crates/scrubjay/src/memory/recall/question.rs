@@ -15,6 +15,8 @@ const MOST_CONCEPTS: usize = 32;
 #[derive(Debug, Default)]
 pub(super) struct Question {
     pub(super) concepts: Vec<Concept>,
+    /// Every word of the index that stands for one of the concepts, sorted: the word, the concept, how surely.
+    forms: Vec<(u32, usize, f32)>,
     pub(super) days: Vec<Days>,
     /// The one speaker it names, if it names one.
     pub(super) speaker: Option<String>,
@@ -22,6 +24,8 @@ pub(super) struct Question {
     pub(super) wants_time: bool,
     /// It wants a number.
     pub(super) wants_number: bool,
+    /// It wants the one measure of something: a time, a number, a rate, a limit; not what several come to.
+    pub(super) wants_value: bool,
     /// It asks how things stand, not how they were.
     pub(super) is_about_now: bool,
 }
@@ -31,8 +35,10 @@ pub(super) struct Question {
 pub(super) struct Concept {
     pub(super) word: String,
     pub(super) forms: Vec<Form>,
-    /// How rare it is.
+    /// How rare it is, times its share.
     pub(super) weight: f32,
+    /// Less than 1 when the word was understood in another way already.
+    pub(super) share: f32,
     /// It is the name of somebody who speaks: in conversations that is not what is talked about, but who talks.
     pub(super) is_speaker: bool,
 }
@@ -59,23 +65,96 @@ impl Question {
             for word in asked.normals(index).into_iter().filter(|word| seen.insert(word.clone())) {
                 let mut concept = Concept::of(word, index, &query.weights);
                 concept.is_speaker = names[at];
-                concept.weight *= if dates.used[at] { DATE_WORD } else { 1.0 };
+                concept.share = if dates.used[at] { DATE_WORD } else { 1.0 };
+                concept.weight *= concept.share;
                 concepts.push(concept);
             }
         }
         keep_rarest(&mut concepts);
         let text = all.join(" ");
+        let (wants_time, wants_number) = (says(&text, TIMES), says(&text, COUNTS));
         Self {
+            forms: forms(&concepts),
             concepts,
             days: dates.days,
             speaker,
-            wants_time: says(&text, &["when", "how long", "what date", "what day", "what month", "what year", "what time",
-                "which date", "which day", "which month", "which year"]),
-            wants_number: says(&text, &["how many", "how much", "how old", "how long", "how often"]),
-            is_about_now: !says(&text, &["did", "was", "were", "had", "originally", "initially", "first", "previously",
-                "before", "used to", "at the start", "earlier"]),
+            wants_time,
+            wants_number,
+            wants_value: (wants_time || wants_number || says(&text, MEASURES)) && !says(&text, SEVERAL),
+            is_about_now: !says(&text, PAST),
         }
     }
+
+    /// The concepts a word of the index stands for, and how surely.
+    pub(super) fn concepts_of(&self, term: u32) -> impl Iterator<Item = (usize, f32)> {
+        let from = self.forms.partition_point(|(known, _, _)| *known < term);
+        self.forms[from..]
+            .iter()
+            .take_while(move |(known, _, _)| *known == term)
+            .map(|(_, concept, sure)| (*concept, *sure))
+    }
+}
+
+const TIMES: &[&str] = &[
+    "when",
+    "how long",
+    "what date",
+    "what day",
+    "what month",
+    "what year",
+    "what time",
+    "which date",
+    "which day",
+    "which month",
+    "which year",
+];
+const COUNTS: &[&str] = &["how many", "how much", "how old", "how long", "how often"];
+const MEASURES: &[&str] = &[
+    "percentage",
+    "percent",
+    "number",
+    "amount",
+    "count",
+    "total",
+    "average",
+    "rate",
+    "score",
+    "size",
+    "length",
+    "price",
+    "cost",
+    "budget",
+    "quota",
+    "limit",
+    "version",
+    "deadline",
+    "due",
+    "date",
+];
+const SEVERAL: &[&str] = &["between", "across", "passed", "altogether", "combined", "different"];
+const PAST: &[&str] = &[
+    "did",
+    "was",
+    "were",
+    "had",
+    "originally",
+    "initially",
+    "at first",
+    "previously",
+    "before",
+    "used to",
+    "at the start",
+    "earlier",
+];
+
+fn forms(concepts: &[Concept]) -> Vec<(u32, usize, f32)> {
+    let each = concepts
+        .iter()
+        .enumerate()
+        .flat_map(|(number, concept)| concept.forms.iter().map(move |form| (form.term, number, form.weight)));
+    let mut forms: Vec<(u32, usize, f32)> = each.collect();
+    forms.sort_by_key(|(term, number, _)| (*term, *number));
+    forms
 }
 
 fn says(text: &str, phrases: &[&str]) -> bool {
@@ -147,7 +226,7 @@ impl Concept {
             forms.extend(near.map(|(term, sure)| Form { term, weight: sure * weights.forms.spelling }));
         }
         let weight = rarity(index, exact, &forms);
-        Self { word, forms, weight, is_speaker: false }
+        Self { word, forms, weight, share: 1.0, is_speaker: false }
     }
 }
 
@@ -163,7 +242,12 @@ fn rarity(index: &Index, exact: Option<u32>, forms: &[Form]) -> f32 {
 fn holding_letter(index: &Index, word: &str) -> Vec<(u32, f32)> {
     let mut letters = word.chars();
     let (Some(letter), None) = (letters.next().filter(|c| !c.is_ascii()), letters.next()) else { return Vec::new() };
-    let held = index.lexicon.words.iter().enumerate().filter(|(_, other)| other.chars().count() == 2 && other.contains(letter));
+    let held = index
+        .lexicon
+        .words
+        .iter()
+        .enumerate()
+        .filter(|(_, other)| other.chars().count() == 2 && other.contains(letter));
     held.map(|(term, _)| (term as u32, 1.0)).filter(|(term, _)| !index.counts.postings(*term).is_empty()).collect()
 }
 

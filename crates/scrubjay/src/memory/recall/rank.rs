@@ -106,10 +106,13 @@ pub struct Signal {
 
 /// A session of more words than this speaks of many things, and being from it says less.
 const SESSION_WORDS: f32 = 999.0;
+const DAY_SECONDS: f32 = 24.0 * 60.0 * 60.0;
 /// After so many days a document is half as recent.
 const HALF_LIFE_DAYS: f32 = 90.0;
 /// How many of the best are looked at word by word.
 const CLOSE_LOOK: usize = 400;
+/// A form less sure than this may be another word.
+const SURE: f32 = 0.5;
 /// Words further apart are not together.
 const TOGETHER: usize = 4;
 /// Turns that speak for a session.
@@ -122,14 +125,11 @@ struct Column {
     values: Vec<f32>,
 }
 
-impl Column {
-    /// Scaled so that the best is 1.
-    fn scaled(name: &'static str, weight: f32, mut values: Vec<f32>) -> Self {
-        let most = values.iter().copied().fold(0.0, f32::max);
-        if most > 0.0 {
-            values.iter_mut().for_each(|value| *value /= most);
-        }
-        Self { name, weight, values }
+/// So that the best is 1. What holds nothing has 0, so this is min–max.
+fn scale(values: &mut [f32]) {
+    let most = values.iter().copied().fold(0.0, f32::max);
+    if most > 0.0 {
+        values.iter_mut().for_each(|value| *value /= most);
     }
 }
 
@@ -147,14 +147,15 @@ impl Index {
     /// The documents that answer a question, best first, with their reasons.
     pub fn recall(&self, query: &Query<'_>) -> Vec<Hit> {
         let mut ranking = Ranking::new(self, query);
-        let ranked = ranking.run();
-        ranked.into_iter().take(query.limit).map(|(place, score)| ranking.hit(place, score)).collect()
+        let ranked = ranking.run(query.limit);
+        ranked.into_iter().map(|(place, score)| ranking.hit(place, score)).collect()
     }
 
-    /// The sessions that answer a question, best first: each as good as the mean of its best turns.
+    /// The sessions that answer a question, best first: each as good as the mean of its best turns, and
+    /// as itself.
     pub fn sessions(&self, query: &Query<'_>) -> Vec<Hit> {
         let mut ranking = Ranking::new(self, query);
-        let ranked = ranking.run();
+        let ranked = ranking.run(usize::MAX);
         let mut best: HashMap<u32, Vec<(usize, f32)>> = HashMap::new();
         for (place, score) in ranked {
             let session = self.counts.session_of[ranking.found[place] as usize];
@@ -164,8 +165,11 @@ impl Index {
             }
         }
         let mean = |turns: &[(usize, f32)]| turns.iter().map(|(_, score)| score).sum::<f32>() / SPEAKING_TURNS as f32;
-        let mut sessions: Vec<(f32, usize)> =
-            best.values().filter_map(|turns| turns.first().map(|(place, _)| (mean(turns), *place))).collect();
+        let whole = |session: u32| query.weights.talk.session * ranking.evidence.session[session as usize];
+        let mut sessions: Vec<(f32, usize)> = best
+            .iter()
+            .filter_map(|(session, turns)| turns.first().map(|(place, _)| (mean(turns) + whole(*session), *place)))
+            .collect();
         sessions.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let hit = |(score, place): (f32, usize)| {
             let turn = self.entries[ranking.found[place] as usize].turn.as_ref()?;
@@ -178,7 +182,8 @@ impl Index {
 impl<'a> Ranking<'a> {
     fn new(index: &'a Index, query: &'a Query<'a>) -> Self {
         let question = Question::of(query, index);
-        let evidence = Evidence::of(index, &question);
+        let mut evidence = Evidence::of(index, &question);
+        scale(&mut evidence.session);
         Self { index, query, question, evidence, found: Vec::new(), columns: Vec::new() }
     }
 
@@ -186,77 +191,94 @@ impl<'a> Ranking<'a> {
         &self.index.entries[self.found[place] as usize]
     }
 
-    fn column(&mut self, name: &'static str, weight: f32, value: impl Fn(&Self, usize) -> f32) {
+    /// A signal that is counted, and compared with the best.
+    fn counted(&mut self, name: &'static str, weight: f32, value: impl Fn(&Self, usize) -> f32) {
+        self.shared(name, weight, value);
+        if let Some(column) = self.columns.last_mut().filter(|column| column.name == name) {
+            scale(&mut column.values);
+        }
+    }
+
+    /// A signal that is a share as it is.
+    fn shared(&mut self, name: &'static str, weight: f32, value: impl Fn(&Self, usize) -> f32) {
         if weight != 0.0 {
-            let values: Vec<f32> = (0..self.found.len()).map(|place| value(self, place)).collect();
-            self.columns.push(Column::scaled(name, weight, values));
+            let values = (0..self.found.len()).map(|place| value(self, place)).collect();
+            self.columns.push(Column { name, weight, values });
         }
     }
 
     /// Signals for everything found, and the order they make: places in `found` with their scores.
-    fn run(&mut self) -> Vec<(usize, f32)> {
+    fn run(&mut self, wanted: usize) -> Vec<(usize, f32)> {
         let dates = self.dates();
         let is_found = |at: usize| {
-            self.evidence.own[at] > 0.0 || self.evidence.near[at] > 0.0 || dates.get(at).is_some_and(|fit| *fit > 0.0) || self.nearness(at) > 0.0
+            self.evidence.own[at] > 0.0
+                || self.evidence.near[at] > 0.0
+                || dates.get(at).is_some_and(|fit| *fit > 0.0)
+                || self.nearness(at) > 0.0
         };
-        let is_wanted = |at: usize| self.query.kinds.is_empty() || self.query.kinds.contains(&self.index.entries[at].kind.as_str());
-        self.found = (0..self.index.entries.len()).filter(|at| is_wanted(*at) && is_found(*at)).map(|at| at as u32).collect();
+        let is_wanted =
+            |at: usize| self.query.kinds.is_empty() || self.query.kinds.contains(&self.index.entries[at].kind.as_str());
+        self.found =
+            (0..self.index.entries.len()).filter(|at| is_wanted(*at) && is_found(*at)).map(|at| at as u32).collect();
         let weights = self.query.weights;
-        self.column("words", weights.words, |this, place| this.evidence.own[this.found[place] as usize]);
-        self.column("cover", weights.cover, |this, place| this.cover(place));
-        self.column("answer", weights.answer, |this, place| this.answer(place));
+        self.counted("words", weights.words, |this, place| this.evidence.own[this.found[place] as usize]);
+        self.shared("cover", weights.cover, |this, place| this.cover(place));
+        self.shared("answer", weights.answer, |this, place| this.answer(place));
         if !dates.is_empty() {
-            self.column("date", weights.date, |this, place| dates[this.found[place] as usize]);
+            self.shared("date", weights.date, |this, place| dates[this.found[place] as usize]);
         }
         if self.query.meaning.is_some() {
-            self.column("meaning", weights.meaning, |this, place| this.nearness(this.found[place] as usize));
+            let least = self.found.iter().map(|at| self.nearness(*at as usize)).fold(f32::INFINITY, f32::min);
+            self.counted("meaning", weights.meaning, |this, place| this.nearness(this.found[place] as usize) - least);
         }
-        self.column("recent", weights.recent, |this, place| this.recent(place));
-        self.column("kind", weights.kind, |this, place| kind(&this.entry(place).kind));
+        self.shared("recent", weights.recent, |this, place| this.recent(place));
+        self.shared("kind", weights.kind, |this, place| kind(&this.entry(place).kind));
         if self.index.counts.sessions.each.is_empty() {
-            return self.finish();
+            return self.finish(wanted);
         }
         let talk = weights.talk;
-        self.column("near", talk.near, |this, place| this.evidence.near[this.found[place] as usize]);
-        self.column("session", talk.session, |this, place| this.session(place));
-        self.column("speaker", talk.speaker, |this, place| this.speaks(place));
-        self.column("reply", talk.reply, |this, place| this.reply(place));
-        self.column("asks", -talk.asks, |this, place| this.asks(place));
-        self.column("assistant", -talk.assistant, |this, place| this.assistant(place));
-        self.finish()
+        self.counted("near", talk.near, |this, place| this.evidence.near[this.found[place] as usize]);
+        self.shared("session", talk.session, |this, place| this.session(place));
+        self.shared("speaker", talk.speaker, |this, place| this.speaks(place));
+        self.counted("reply", talk.reply, |this, place| this.reply(place));
+        self.shared("asks", -talk.asks, |this, place| this.asks(place));
+        self.shared("assistant", -talk.assistant, |this, place| this.assistant(place));
+        self.finish(wanted)
     }
 
-    /// The close look at the best, and the final order.
-    fn finish(&mut self) -> Vec<(usize, f32)> {
-        let mut order = self.order();
-        let close: Vec<usize> = order.iter().take(CLOSE_LOOK).map(|(place, _)| *place).collect();
+    /// The close look at the best, and the final order of as many as are wanted.
+    fn finish(&mut self, wanted: usize) -> Vec<(usize, f32)> {
         let mut together = vec![0.0; self.found.len()];
-        for place in close {
+        for (place, _) in self.best(CLOSE_LOOK) {
             together[place] = self.together(place);
         }
-        self.columns.push(Column::scaled("phrase", self.query.weights.phrase, together));
-        order = self.order();
+        scale(&mut together);
+        self.columns.push(Column { name: "phrase", weight: self.query.weights.phrase, values: together });
         if self.query.weights.newer > 0.0 {
-            let ranked: Vec<(u32, f32)> = order.iter().map(|(place, score)| (self.found[*place], *score)).collect();
-            let lifts = newer::lifts(self.index, &self.question, &ranked, &self.evidence.held);
+            let best: Vec<(usize, f32)> = self.best(newer::COMPARED);
+            let ranked: Vec<(u32, f32)> = best.iter().map(|(place, score)| (self.found[*place], *score)).collect();
             let mut lifted = vec![0.0; self.found.len()];
-            for (rank, lift) in lifts {
-                lifted[order[rank].0] = lift;
+            for (rank, lift) in newer::lifts(self.index, &self.question, &ranked, &self.evidence.held) {
+                lifted[best[rank].0] = lift;
             }
             self.columns.push(Column { name: "newer", weight: self.query.weights.newer, values: lifted });
-            order = self.order();
         }
-        order
+        self.best(wanted)
     }
 
-    /// Places by score; of equals the newer first, then by id.
-    fn order(&self) -> Vec<(usize, f32)> {
+    /// The best places with their scores, in order; of equals the newer first, then by id.
+    fn best(&self, count: usize) -> Vec<(usize, f32)> {
         let score = |place: usize| self.columns.iter().map(|column| column.weight * column.values[place]).sum::<f32>();
         let mut order: Vec<(usize, f32)> = (0..self.found.len()).map(|place| (place, score(place))).collect();
-        order.sort_by(|a, b| {
+        let compare = |a: &(usize, f32), b: &(usize, f32)| {
             let (x, y) = (self.entry(a.0), self.entry(b.0));
             b.1.total_cmp(&a.1).then_with(|| (y.time, &x.turn, &x.id).cmp(&(x.time, &y.turn, &y.id)))
-        });
+        };
+        if count < order.len() {
+            order.select_nth_unstable_by(count, compare);
+            order.truncate(count);
+        }
+        order.sort_by(compare);
         order
     }
 
@@ -275,14 +297,16 @@ impl<'a> Ranking<'a> {
     }
 
     fn nearness(&self, at: usize) -> f32 {
-        let near = self.query.meaning.and_then(|(vectors, question)| vectors.nearness(&self.index.entries[at].id, question));
+        let near =
+            self.query.meaning.and_then(|(vectors, question)| vectors.nearness(&self.index.entries[at].id, question));
         near.unwrap_or(0.0).max(0.0)
     }
 
     fn cover(&self, place: usize) -> f32 {
         let around = self.evidence.around[self.found[place] as usize];
         let held = self.question.concepts.iter().enumerate().filter(|(number, _)| around & (1 << number) != 0);
-        held.map(|(_, concept)| concept.weight).sum()
+        let all: f32 = self.question.concepts.iter().map(|concept| concept.weight).sum();
+        held.map(|(_, concept)| concept.weight).sum::<f32>() / all.max(f32::MIN_POSITIVE)
     }
 
     fn answer(&self, place: usize) -> f32 {
@@ -296,7 +320,7 @@ impl<'a> Ranking<'a> {
 
     fn recent(&self, place: usize) -> f32 {
         let Some(time) = self.entry(place).time else { return 0.0 };
-        let days = (self.query.now.timestamp().as_second() - time).max(0) as f32 / 86_400.0;
+        let days = (self.query.now.timestamp().as_second() - time).max(0) as f32 / DAY_SECONDS;
         (-days / HALF_LIFE_DAYS).exp2()
     }
 
@@ -338,22 +362,24 @@ impl<'a> Ranking<'a> {
         if self.evidence.held[self.found[place] as usize].count_ones() < 2 {
             return 0.0;
         }
-        let entry = self.entry(place);
-        let asked: Vec<_> = self.question.concepts.iter().filter(|concept| !concept.is_speaker).collect();
-        let mut last: Vec<Option<usize>> = vec![None; asked.len()];
-        let mut nearest = vec![usize::MAX; asked.len()];
-        for (at, term) in entry.terms.iter().enumerate().filter(|(_, term)| **term != BREAK) {
-            let is_form = |place: usize| asked[place].forms.iter().any(|form| form.term == *term && form.weight >= 0.5);
-            let Some(word) = (0..asked.len()).find(|place| is_form(*place)) else { continue };
-            last[word] = Some(at);
-            if let Some(before) = word.checked_sub(1).and_then(|before| last[before]) {
-                nearest[word] = nearest[word].min(at - before);
-            }
-            if let Some(after) = last.get(word + 1).copied().flatten() {
-                nearest[word + 1] = nearest[word + 1].min(at - after + 1);
+        let concepts = &self.question.concepts;
+        let mut last: Vec<Option<usize>> = vec![None; concepts.len()];
+        let mut nearest = vec![usize::MAX; concepts.len()];
+        for (at, term) in self.entry(place).terms.iter().enumerate().filter(|(_, term)| **term != BREAK) {
+            let sure =
+                self.question.concepts_of(*term).filter(|(word, sure)| *sure >= SURE && !concepts[*word].is_speaker);
+            for (word, _) in sure {
+                last[word] = Some(at);
+                if let Some(before) = word.checked_sub(1).and_then(|before| last[before]).filter(|before| *before < at)
+                {
+                    nearest[word] = nearest[word].min(at - before);
+                }
+                if let Some(after) = last.get(word + 1).copied().flatten().filter(|after| *after < at) {
+                    nearest[word + 1] = nearest[word + 1].min(at - after + 1);
+                }
             }
         }
-        let pairs = asked.windows(2).zip(&nearest[1..]).filter(|(_, nearest)| **nearest <= TOGETHER);
+        let pairs = concepts.windows(2).zip(nearest.iter().skip(1)).filter(|(_, nearest)| **nearest <= TOGETHER);
         pairs.map(|(pair, nearest)| pair[0].weight.min(pair[1].weight) / *nearest as f32).sum()
     }
 
@@ -374,8 +400,14 @@ impl<'a> Ranking<'a> {
         let mut held = Vec::new();
         for (number, concept) in self.question.concepts.iter().enumerate() {
             if self.evidence.held[at as usize] & (1 << number) != 0 {
-                let holds = |term: u32| self.index.counts.postings(term).binary_search_by_key(&at, |posting| posting.entry).is_ok();
-                let form = concept.forms.iter().find(|form| holds(form.term)).map(|form| &*self.index.lexicon.words[form.term as usize]);
+                let holds = |term: u32| {
+                    self.index.counts.postings(term).binary_search_by_key(&at, |posting| posting.entry).is_ok()
+                };
+                let form = concept
+                    .forms
+                    .iter()
+                    .find(|form| holds(form.term))
+                    .map(|form| &*self.index.lexicon.words[form.term as usize]);
                 held.push(match form {
                     Some(form) if form != concept.word => format!("{}~{form}", concept.word),
                     _ => concept.word.clone(),

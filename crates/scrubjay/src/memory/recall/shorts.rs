@@ -20,8 +20,11 @@ pub(super) fn shorts(text: &str) -> Vec<(String, Vec<String>)> {
         let pair = expansion(inside, &outside).map(|long| (inside, long));
         let turned = || Some((last, expansion(last, &inner).filter(|long| long.len() == inner.len())?));
         if let Some((short, long)) = pair.or_else(turned) {
-            let long: Vec<String> = long.iter().flat_map(|word| text::words(word)).filter_map(|word| words::normal(&word)).collect();
-            found.extend(words::normal(&short.to_lowercase()).map(|short| (short, long)).filter(|(_, long)| !long.is_empty()));
+            let long: Vec<String> =
+                long.iter().flat_map(|word| text::words(word)).filter_map(|word| words::normal(&word)).collect();
+            found.extend(
+                words::normal(&short.to_lowercase()).map(|short| (short, long)).filter(|(_, long)| !long.is_empty()),
+            );
         }
     }
     found
@@ -36,12 +39,15 @@ fn expansion<'a>(short: &str, words: &'a [&'a str]) -> Option<&'a [&'a str]> {
         return None;
     }
     let tail = words.len().checked_sub(letters.len()).map(|from| &words[from..]);
-    let initials = |words: &[&str]| words.iter().filter_map(|word| word.chars().next()).map(|c| c.to_ascii_lowercase()).eq(letters.iter().copied());
+    let initials = |words: &[&str]| {
+        words.iter().filter_map(|word| word.chars().next()).map(|c| c.to_ascii_lowercase()).eq(letters.iter().copied())
+    };
     if let Some(tail) = tail.filter(|tail| initials(tail)) {
         return Some(tail);
     }
     let last = words.last()?;
-    let capitals = last.chars().filter(char::is_ascii_uppercase).map(|c| c.to_ascii_lowercase()).eq(letters.iter().copied());
+    let capitals =
+        last.chars().filter(char::is_ascii_uppercase).map(|c| c.to_ascii_lowercase()).eq(letters.iter().copied());
     let counted = || {
         let inner = last.len().checked_sub(2)?.to_string();
         Some(format!("{}{inner}{}", last.chars().next()?, last.chars().next_back()?).eq_ignore_ascii_case(short))
@@ -59,7 +65,7 @@ mod tests {
             ("We write TypeScript (TS) here.", "ts", vec!["typescript"]),
             ("Our continuous integration (CI) is slow", "ci", vec!["continu", "integr"]),
             ("The DLQ (dead letter queue) is full", "dlq", vec!["dead", "letter", "queue"]),
-            ("internationalization (i18n)", "i18n", vec!["internat"]),
+            ("internationalization (i18n)", "i18n", vec!["internation"]),
         ] {
             let long: Vec<String> = long.into_iter().map(str::to_owned).collect();
             assert_eq!(shorts(text), [(short.to_owned(), long)], "{text}");

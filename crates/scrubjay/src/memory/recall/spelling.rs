@@ -18,7 +18,8 @@ pub(super) fn guesses(index: &Index, word: &str) -> Vec<(u32, f32)> {
     let allowed = if letters.len() >= LONG { 2 } else { 1 };
     let mut found: Vec<(usize, usize, &str, u32)> = Vec::new();
     for (term, other) in index.lexicon.words.iter().enumerate() {
-        if other.len() + 4 * allowed < word.len() || word.len() + 4 * allowed < other.len() && !other.starts_with(word) {
+        if other.len() + 4 * allowed < word.len() || word.len() + 4 * allowed < other.len() && !other.starts_with(word)
+        {
             continue;
         }
         let holders = index.counts.postings(term as u32).len();

@@ -67,12 +67,12 @@ const STEP_3: &[(&str, &str)] = &[
 ];
 
 const STEP_4: &[&str] = &[
-    "ement", "ance", "ence", "able", "ible", "ment", "ant", "ent", "ism", "ate", "iti", "ous", "ive", "ize", "ion", "al",
-    "er", "ic",
+    "ement", "ance", "ence", "able", "ible", "ment", "ant", "ent", "ism", "ate", "iti", "ous", "ive", "ize", "ion",
+    "al", "er", "ic",
 ];
 
 /// The stem of a lower-case word.
-pub fn stem(word: &str) -> String {
+pub(super) fn stem(word: &str) -> String {
     if word.len() < 3 || !word.bytes().all(|b| b.is_ascii_lowercase()) || UNCHANGED.contains(&word) {
         return word.to_owned();
     }

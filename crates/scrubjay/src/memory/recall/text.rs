@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 /// What a text is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Piece<'a> {
+pub(super) enum Piece<'a> {
     /// A word, in lower case.
     Word(&'a str),
     /// A part of the identifier that follows as a word: `user` of `userName`.
@@ -21,7 +21,7 @@ const LONGEST_WORD: usize = 64;
 const CLITICS: &[&str] = &["s", "t", "re", "ve", "ll", "d", "m"];
 
 /// Hand every piece of `text` to `each`, in reading order.
-pub fn pieces(text: &str, each: &mut impl FnMut(Piece<'_>)) {
+pub(super) fn pieces(text: &str, each: &mut impl FnMut(Piece<'_>)) {
     let text = folded(text);
     let mut reader = Reader { text: &text, lower: String::new() };
     let mut at = 0;
@@ -37,7 +37,7 @@ pub fn pieces(text: &str, each: &mut impl FnMut(Piece<'_>)) {
 }
 
 /// The words of a text, without parts and breaks.
-pub fn words(text: &str) -> Vec<String> {
+pub(super) fn words(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     pieces(text, &mut |piece| {
         if let Piece::Word(word) = piece {
@@ -48,10 +48,12 @@ pub fn words(text: &str) -> Vec<String> {
 }
 
 /// How much a text asks instead of telling, between 0 and 1: whether it ends in a question, and the share of its sentences that do.
-pub fn asks(text: &str) -> f32 {
-    let is_question = |sentence: &str| sentence.trim_end_matches([')', ']', '"', '\u{201d}']).ends_with(['?', '？', '؟']);
+pub(super) fn asks(text: &str) -> f32 {
+    let is_question =
+        |sentence: &str| sentence.trim_end_matches([')', ']', '"', '\u{201d}']).ends_with(['?', '？', '؟']);
     let ends = text.split_inclusive(['.', '!', '?', '？', '؟', '。', '！']);
-    let sentences: Vec<&str> = ends.map(str::trim).filter(|sentence| sentence.chars().any(char::is_alphanumeric)).collect();
+    let sentences: Vec<&str> =
+        ends.map(str::trim).filter(|sentence| sentence.chars().any(char::is_alphanumeric)).collect();
     if sentences.is_empty() {
         return 0.0;
     }
@@ -158,7 +160,8 @@ impl Reader<'_> {
 
     fn mark(&mut self, at: usize, c: char, each: &mut impl FnMut(Piece<'_>)) -> usize {
         let next = at + c.len_utf8();
-        let ends_sentence = matches!(c, '.' | '!' | '?') && self.text[next..].chars().next().is_none_or(char::is_whitespace);
+        let ends_sentence =
+            matches!(c, '.' | '!' | '?') && self.text[next..].chars().next().is_none_or(char::is_whitespace);
         if ends_sentence || matches!(c, '\n' | '。' | '！' | '？' | '؟' | '।') {
             each(Piece::Break);
         }

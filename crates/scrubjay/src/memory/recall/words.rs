@@ -5,8 +5,10 @@ use super::stem::stem;
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
-static STOP: LazyLock<HashSet<&'static str>> = LazyLock::new(|| include_str!("words/stop.txt").split_whitespace().collect());
-static TIME: LazyLock<HashSet<&'static str>> = LazyLock::new(|| include_str!("words/time.txt").split_whitespace().collect());
+static STOP: LazyLock<HashSet<&'static str>> =
+    LazyLock::new(|| include_str!("words/stop.txt").split_whitespace().collect());
+static TIME: LazyLock<HashSet<&'static str>> =
+    LazyLock::new(|| include_str!("words/time.txt").split_whitespace().collect());
 static CHANGE: LazyLock<HashSet<String>> =
     LazyLock::new(|| include_str!("words/change.txt").split_whitespace().filter_map(normal).collect());
 
@@ -38,7 +40,7 @@ static SAME: LazyLock<HashMap<String, Vec<String>>> = LazyLock::new(|| {
 });
 
 /// The form under which a lower-case word is filed, or nothing when it says nothing.
-pub fn normal(word: &str) -> Option<String> {
+pub(super) fn normal(word: &str) -> Option<String> {
     if STOP.contains(word) {
         return None;
     }
@@ -46,20 +48,21 @@ pub fn normal(word: &str) -> Option<String> {
 }
 
 /// Words of nearly the same meaning, in normal form.
-pub fn same(normal: &str) -> &'static [String] {
+pub(super) fn same(normal: &str) -> &'static [String] {
     SAME.get(normal).map_or(&[], Vec::as_slice)
 }
 
 /// Whether a lower-case word, as written, speaks of time.
-pub fn is_time(word: &str) -> bool {
+pub(super) fn is_time(word: &str) -> bool {
     let is_year = word.len() == 4 && (word.starts_with("19") || word.starts_with("20"));
-    let ordinal = word.strip_suffix("st").or(word.strip_suffix("nd")).or(word.strip_suffix("rd")).or(word.strip_suffix("th"));
+    let ordinal =
+        word.strip_suffix("st").or(word.strip_suffix("nd")).or(word.strip_suffix("rd")).or(word.strip_suffix("th"));
     let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     TIME.contains(word) || (is_year && is_digits(word)) || ordinal.is_some_and(is_digits)
 }
 
 /// Whether a word in normal form says that something is not as it was.
-pub fn is_change(normal: &str) -> bool {
+pub(super) fn is_change(normal: &str) -> bool {
     CHANGE.contains(normal)
 }
 
