@@ -23,7 +23,7 @@ impl Clock for Noon {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut words = std::env::args().skip(1).filter(|word| !word.starts_with("--"));
     let files: usize = words.next().map_or(Ok(100_000), |count| count.parse())?;
-    let held = words.next().map_or_else(tempfile::tempdir, |folder| tempfile::tempdir_in(folder))?;
+    let held = words.next().map_or_else(tempfile::tempdir, tempfile::tempdir_in)?;
     let limits = Limits::default();
     let place = Place::of(&Layout::at(held.path()).project(Path::new("/bench"), &limits));
     std::fs::create_dir_all(&place.memory)?;
@@ -81,7 +81,7 @@ struct Took {
 
 impl std::fmt::Display for Took {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:>8.0?} wall {:>8.0?} processor", self.wall, self.processor)
+        write!(f, "{:>10.2?} wall {:>8.2?} processor", self.wall, self.processor)
     }
 }
 

@@ -153,7 +153,7 @@ impl Baselines {
             .collect()
     }
 
-    /// Places of documents (or sessions), best first, ties in order. What has no score was not found.
+    /// Places of documents (or sessions), best first, ties in order; like the original, also what has no score.
     pub fn rank(&self, system: System, question: &str) -> Vec<usize> {
         let asked = terms(question);
         let scores = match system {
@@ -172,7 +172,7 @@ impl Baselines {
                 best
             }
         };
-        let mut order: Vec<usize> = (0..scores.len()).filter(|place| scores[*place] > 0.0).collect();
+        let mut order: Vec<usize> = (0..scores.len()).collect();
         order.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]));
         order
     }

@@ -1,20 +1,23 @@
 #!/usr/bin/env python3
-"""Vectors for `--embeddings`: every text and question of the conversation sets, by a small static model.
+"""Vectors for `--embeddings`: every text and question of the conversation sets, by a small static model that comes in its package.
 
-    pip install wordllama
+    pip install wordllama tokenizers safetensors numpy
     python vectors.py ../shared/bench vectors.json
 """
 import gzip
+import importlib.util
 import json
+import os
 import sys
 
-import wordllama
+import numpy
+import safetensors.numpy
+from tokenizers import Tokenizer
 
 
 def texts(folder):
     for sample in json.load(open(f"{folder}/locomo/locomo_dev.json")):
-        talk = sample["conversation"]
-        for name, turns in talk.items():
+        for name, turns in sample["conversation"].items():
             if name.startswith("session_") and isinstance(turns, list):
                 for turn in turns:
                     photo = f" [shares a photo: {turn['blip_caption']}]" if turn.get("blip_caption") else ""
@@ -27,9 +30,19 @@ def texts(folder):
 
 def main():
     folder, target = sys.argv[1:]
-    all_texts = list(dict.fromkeys(texts(folder)))
-    vectors = wordllama.WordLlama.load().embed(all_texts, norm=True)
-    json.dump({text: [round(float(x), 4) for x in vector] for text, vector in zip(all_texts, vectors)}, open(target, "w"))
+    package = os.path.dirname(importlib.util.find_spec("wordllama").origin)
+    weights = safetensors.numpy.load_file(f"{package}/weights/l2_supercat_256.safetensors")
+    table = next(iter(weights.values())).astype(numpy.float32)
+    words = Tokenizer.from_file(f"{package}/tokenizers/l2_supercat_tokenizer_config.json")
+    words.no_padding()
+    words.no_truncation()
+    vectors = {}
+    for text in dict.fromkeys(texts(folder)):
+        ids = words.encode(text, add_special_tokens=False).ids
+        if ids:
+            mean = table[ids].mean(0)
+            vectors[text] = [round(float(x), 4) for x in mean / numpy.linalg.norm(mean)]
+    json.dump(vectors, open(target, "w"))
 
 
 main()

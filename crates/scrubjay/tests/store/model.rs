@@ -49,13 +49,14 @@ fn text(n: u8) -> String {
 }
 
 type Model = BTreeMap<String, String>;
+type Done = (String, Option<String>, Option<String>);
 
 struct Run {
     bench: Bench,
     memory: Memory,
     model: Model,
     /// What each change of the engine's own did: path, before, after.
-    done: Vec<Vec<(String, Option<String>, Option<String>)>>,
+    done: Vec<Vec<Done>>,
 }
 
 impl Run {
@@ -151,7 +152,7 @@ impl Run {
         }
         let log = self.memory.log().unwrap();
         let ours = |change: &&scrubjay::memory::Recorded| {
-            let same = |(path, before, after): &(String, Option<String>, Option<String>)| {
+            let same = |(path, before, after): &Done| {
                 let digest = |text: &Option<String>| text.as_ref().map(|text| Digest::of(text.as_bytes()));
                 change
                     .edits

@@ -106,6 +106,7 @@ pub struct Signal {
 
 /// A session of more words than this speaks of many things, and being from it says less.
 const SESSION_WORDS: f32 = 999.0;
+const DAY_SECONDS: f32 = 24.0 * 60.0 * 60.0;
 /// After so many days a document is half as recent.
 const HALF_LIFE_DAYS: f32 = 90.0;
 /// How many of the best are looked at word by word.
@@ -124,7 +125,7 @@ struct Column {
     values: Vec<f32>,
 }
 
-/// So that the best is 1; nothing found is always among them as 0, so this is min–max.
+/// So that the best is 1. What holds nothing has 0, so this is min–max.
 fn scale(values: &mut [f32]) {
     let most = values.iter().copied().fold(0.0, f32::max);
     if most > 0.0 {
@@ -227,7 +228,8 @@ impl<'a> Ranking<'a> {
             self.shared("date", weights.date, |this, place| dates[this.found[place] as usize]);
         }
         if self.query.meaning.is_some() {
-            self.counted("meaning", weights.meaning, |this, place| this.nearness(this.found[place] as usize));
+            let least = self.found.iter().map(|at| self.nearness(*at as usize)).fold(f32::INFINITY, f32::min);
+            self.counted("meaning", weights.meaning, |this, place| this.nearness(this.found[place] as usize) - least);
         }
         self.shared("recent", weights.recent, |this, place| this.recent(place));
         self.shared("kind", weights.kind, |this, place| kind(&this.entry(place).kind));
@@ -318,7 +320,7 @@ impl<'a> Ranking<'a> {
 
     fn recent(&self, place: usize) -> f32 {
         let Some(time) = self.entry(place).time else { return 0.0 };
-        let days = (self.query.now.timestamp().as_second() - time).max(0) as f32 / 86_400.0;
+        let days = (self.query.now.timestamp().as_second() - time).max(0) as f32 / DAY_SECONDS;
         (-days / HALF_LIFE_DAYS).exp2()
     }
 

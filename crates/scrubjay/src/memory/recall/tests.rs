@@ -328,7 +328,7 @@ fn meanings_are_one_more_signal() {
     query.meaning = Some((&vectors, &[1.0, 0.1]));
     let hits = index.recall(&query);
     assert_eq!(ids(&hits), ["meaning", "words"]);
-    assert_eq!(hits[0].signals[0].name, "meaning");
+    assert_eq!((hits[0].signals[0].name, hits[0].signals[0].value), ("meaning", 0.5));
     query.meaning = Some((&vectors, &[1.0]));
     assert!(index.recall(&query).is_empty());
 }
