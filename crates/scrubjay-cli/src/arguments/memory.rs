@@ -174,7 +174,8 @@ pub(crate) struct CheckFlags {
 /// What comes in.
 #[derive(Debug, Args)]
 pub(crate) struct ImportFlags {
-    /// A folder of Markdown files (another agent's memory, a vault), or a CLAUDE.md or AGENTS.md to refer to
+    /// A folder of Markdown files (another agent's memory, a vault), a CLAUDE.md or AGENTS.md to refer to, or
+    /// `claude` or `codex` for the folders those agents keep
     #[arg(value_name = "FROM", value_hint = ValueHint::AnyPath)]
     pub(crate) from: PathBuf,
     #[command(flatten)]

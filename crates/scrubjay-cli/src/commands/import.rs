@@ -39,8 +39,12 @@ struct Candidate {
 }
 
 /// What was found at a place.
-#[derive(Default)]
-struct Haul {
+struct Haul<'a> {
+    /// The folder that paths are counted from.
+    root: PathBuf,
+    /// What its index says about each file.
+    lines: HashMap<String, IndexLine>,
+    limits: &'a Limits,
     candidates: Vec<Candidate>,
     /// What was left out, with why.
     left_out: Vec<String>,
@@ -57,7 +61,7 @@ struct Plan {
 
 pub(super) fn run(flags: &ImportFlags, workplace: &Workplace, paper: &Paper) -> Result<(), Failure> {
     let from = source(&flags.from, workplace)?;
-    let haul = Haul::of(&from, &workplace.limits)?;
+    let haul = Haul::of(&from, &workplace.limits);
     if haul.candidates.is_empty() {
         let why = if haul.left_out.is_empty() { String::new() } else { format!(" ({})", haul.left_out.join("; ")) };
         return Err(Failure::nothing_found(format!(
@@ -66,7 +70,7 @@ pub(super) fn run(flags: &ImportFlags, workplace: &Workplace, paper: &Paper) -> 
         ))
         .fix("name the folder that holds the `.md` files, or a CLAUDE.md or AGENTS.md"));
     }
-    haul.must_fit(&from, &workplace.limits)?;
+    haul.must_fit(&from)?;
     let mut memory = memories::open(workplace, paper)?;
     let mut plan = Plan::of(haul, &memory)?;
     if flags.trial.dry_run {
@@ -103,25 +107,30 @@ fn source(asked: &Path, workplace: &Workplace) -> Result<PathBuf, Failure> {
     })
 }
 
-impl Haul {
-    fn of(from: &Path, limits: &Limits) -> Result<Self, Failure> {
-        let mut haul = Self::default();
-        if from.is_file() {
-            haul.file(from, from.parent().unwrap_or(from), &HashMap::new(), limits);
-            return Ok(haul);
-        }
+impl<'a> Haul<'a> {
+    fn of(from: &Path, limits: &'a Limits) -> Self {
         let inner = from.join("memory");
-        let root =
-            if inner.join(name::INDEX).is_file() && !from.join(name::INDEX).exists() { inner } else { from.to_owned() };
-        let index = fs::read_to_string(root.join(name::INDEX)).unwrap_or_default();
-        let lines = index_lines(&index);
-        haul.folder(&root, &root, &lines, limits, 0);
-        haul.prose(&root.join(name::INDEX), &index, limits);
-        Ok(haul)
+        let root = match from.parent() {
+            Some(parent) if from.is_file() => parent.to_owned(),
+            _ if inner.join(name::INDEX).is_file() && !from.join(name::INDEX).exists() => inner,
+            _ => from.to_owned(),
+        };
+        let (candidates, left_out) = (Vec::new(), Vec::new());
+        let mut haul = Self { root, lines: HashMap::new(), limits, candidates, left_out };
+        if from.is_file() {
+            haul.file(from);
+        } else {
+            let index = haul.root.join(name::INDEX);
+            let text = fs::read_to_string(&index).unwrap_or_default();
+            haul.lines = index_lines(&text);
+            haul.folder(&haul.root.clone(), 0);
+            haul.prose(&index, &text);
+        }
+        haul
     }
 
     /// Every Markdown file below a folder. Links, devices and hidden folders are not followed.
-    fn folder(&mut self, dir: &Path, root: &Path, lines: &HashMap<String, IndexLine>, limits: &Limits, depth: usize) {
+    fn folder(&mut self, dir: &Path, depth: usize) {
         let listed = match fs::read_dir(dir) {
             Ok(listed) => listed,
             Err(error) => return self.left_out.push(format!("{} cannot be read: {error}", shown_path(dir))),
@@ -130,41 +139,43 @@ impl Haul {
             listed.flatten().filter_map(|entry| Some((entry.path(), entry.file_type().ok()?))).collect();
         paths.sort_by(|a, b| a.0.cmp(&b.0));
         for (path, kind) in paths {
-            let file = path.file_name().unwrap_or_default();
-            if kind.is_dir() && depth < DEEPEST && !file.as_encoded_bytes().starts_with(b".") {
-                self.folder(&path, root, lines, limits, depth + 1);
-            } else if name::is_markdown(file) && !kind.is_dir() {
-                if kind.is_file() {
-                    self.file(&path, root, lines, limits);
-                } else {
-                    self.left_out.push(format!("{} is not a plain file", shown_path(&path)));
+            let called = path.file_name().unwrap_or_default();
+            if kind.is_dir() {
+                let hidden = called.as_encoded_bytes().starts_with(b".");
+                if depth < DEEPEST && !hidden {
+                    self.folder(&path, depth + 1);
                 }
+            } else if name::is_markdown(called) && kind.is_file() {
+                self.file(&path);
+            } else if name::is_markdown(called) {
+                self.left_out.push(format!("{} is not a plain file", shown_path(&path)));
             }
         }
     }
 
-    fn file(&mut self, file: &Path, root: &Path, lines: &HashMap<String, IndexLine>, limits: &Limits) {
-        let called = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        if name::is_index(called) {
+    fn file(&mut self, file: &Path) {
+        let called = file_name(file);
+        if name::is_index(&called) {
             return;
         }
-        let text = match readable(file, limits) {
+        let text = match readable(file, self.limits) {
             Ok(text) => text,
             Err(why) => return self.left_out.push(format!("{} {why}", shown_path(file))),
         };
-        let below = file.strip_prefix(root).unwrap_or(file).to_string_lossy().into_owned();
-        let (path, text) = if INSTRUCTIONS.contains(&called) {
+        let below = file.strip_prefix(&self.root).unwrap_or(file).to_string_lossy().into_owned();
+        let (path, text) = if INSTRUCTIONS.contains(&called.as_str()) {
             reference(file, &text)
         } else {
-            (format!("{}.md", name::slug_of(stem(&below))), headed(&text, &below, lines.get(&below), limits))
+            let text = headed(&text, &below, self.lines.get(&below), self.limits);
+            (format!("{}.md", name::slug_of(stem(&below))), text)
         };
         self.push(file, path, text);
     }
 
     /// What an index says besides pointing: older folders keep whole memories there.
-    fn prose(&mut self, file: &Path, index: &str, limits: &Limits) {
+    fn prose(&mut self, file: &Path, index: &str) {
         let said = |line: &&str| !line.trim().is_empty() && !line.starts_with('#') && pointed(line).is_none();
-        if !index.lines().any(|line| said(&line)) || index.len() as u64 > limits.memory_file_bytes {
+        if !index.lines().any(|line| said(&line)) || index.len() as u64 > self.limits.memory_file_bytes {
             return;
         }
         let kept: Vec<&str> = index.lines().filter(|line| pointed(line).is_none()).collect();
@@ -178,10 +189,12 @@ impl Haul {
     }
 
     /// One change is one line of the journal, and a line has a limit. Escaping may make a text longer.
-    fn must_fit(&self, from: &Path, limits: &Limits) -> Result<(), Failure> {
+    fn must_fit(&self, from: &Path) -> Result<(), Failure> {
         const ESCAPED: u64 = 4;
-        let (bytes, most) =
-            (self.candidates.iter().map(|one| one.text.len() as u64).sum::<u64>(), limits.record_line_bytes / ESCAPED);
+        let (bytes, most) = (
+            self.candidates.iter().map(|one| one.text.len() as u64).sum::<u64>(),
+            self.limits.record_line_bytes / ESCAPED,
+        );
         if bytes <= most {
             return Ok(());
         }
@@ -262,7 +275,7 @@ fn index_lines(index: &str) -> HashMap<String, IndexLine> {
 
 impl Plan {
     /// What comes in under which name. What is here already, in its text or by its origin, is left alone.
-    fn of(haul: Haul, memory: &Memory) -> Result<Self, Failure> {
+    fn of(haul: Haul<'_>, memory: &Memory) -> Result<Self, Failure> {
         let mut plan =
             Self { notes: haul.left_out.iter().map(|why| format!("left out: {why}")).collect(), ..Self::default() };
         let mut known: HashMap<String, String> = HashMap::new();
@@ -384,7 +397,7 @@ mod tests {
             let limits = Limits::default();
             let headed = headed(&text, "a.md", None, &limits);
             prop_assert_eq!(Topic::read(&headed, &limits).body, Topic::read(&text, &limits).body);
-            let _ = pointed(&line);
+            prop_assert!(pointed(&line).is_none_or(|(file, _)| file.ends_with(".md")));
         }
     }
 }

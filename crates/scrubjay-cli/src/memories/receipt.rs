@@ -41,18 +41,22 @@ impl Told {
 
     /// For people; `undo` is what takes it back where they are.
     pub(crate) fn words(&self, ink: Ink, undo: &str) -> String {
-        let mut lines: Vec<String> = self.receipt.outcomes.iter().map(|outcome| self.line(outcome, ink)).collect();
+        let line = |outcome: &Outcome| {
+            let (word, more) = said(outcome);
+            format!("{} {}", ink.paint(Tone::Strong, word), shown(&more))
+        };
+        let mut lines: Vec<String> = self.receipt.outcomes.iter().map(line).collect();
+        let place = match self.receipt.outcomes.as_slice() {
+            [] => None,
+            [one] => Some(shown_path(&self.dir.join(&one.path))),
+            _ => Some(shown_path(&self.dir)),
+        };
+        lines.extend(place.map(|place| ink.paint(Tone::Faint, &format!("  {place}"))));
         if self.receipt.changed() {
             let take_back = format!("  take it back with `{undo} {}`", self.receipt.change);
             lines.push(ink.paint(Tone::Faint, &take_back));
         }
         lines.join("\n")
-    }
-
-    fn line(&self, outcome: &Outcome, ink: Ink) -> String {
-        let (word, more) = said(outcome);
-        let file = shown_path(&self.dir.join(&outcome.path));
-        format!("{} {}\n  {}", ink.paint(Tone::Strong, word), shown(&more), ink.paint(Tone::Faint, &file))
     }
 
     /// For scripts.

@@ -413,6 +413,16 @@ async fn another_agents_memory_comes_in_once_as_one_change() {
     let listed = stage.run(&["memory", "ls"]).ended_with(0).out;
     assert!(listed.contains("user_role_2.md  user · 40 days ago"), "as old as it was: {listed}");
 
+    stage.run(&["undo"]).ended_with(0);
+    assert_eq!(names(&stage), ["user_role.md"], "one change, taken back as one");
+    assert!(dir.join("user_role.md").is_file(), "copied, not moved");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_came_in_once_does_not_come_again() {
+    let stage = Stage::offline();
+    theirs(&stage);
+    stage.run(&["import", "theirs"]).ended_with(0);
     let again = stage
         .run(&["import", "theirs"])
         .ended_with(0)
@@ -421,16 +431,11 @@ async fn another_agents_memory_comes_in_once_as_one_change() {
     given(
         &stage,
         b"---\nname: Role\ndescription: fixes engines\ntype: user\n---\nx\n",
-        &["memory", "edit", "user_role_2"],
+        &["memory", "edit", "user_role"],
     )
     .ended_with(0);
     stage.run(&["import", "theirs"]).ended_with(0).complained_about(&["0 memories brought in"]);
-    assert_eq!(names(&stage).len(), 6, "what was corrected here does not come back");
-
-    stage.run(&["undo"]).ended_with(0);
-    stage.run(&["undo"]).ended_with(0);
-    assert_eq!(names(&stage), ["user_role.md"], "one change, taken back as one");
-    assert!(dir.join("user_role.md").is_file(), "copied, not moved");
+    assert_eq!(names(&stage).len(), 5, "what was corrected here does not come back");
 }
 
 #[tokio::test(flavor = "multi_thread")]
