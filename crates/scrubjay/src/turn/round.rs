@@ -238,7 +238,7 @@ async fn perform(desk: &Desk, (call, approved): (&ToolUse, &Effect), hand: &Hand
             known.join(", ")
         ));
     };
-        let (dir, limits, Hand { occasion, cancel, view, .. }) = (&desk.dir, &desk.limits, *hand);
+    let (dir, limits, Hand { occasion, cancel, view, .. }) = (&desk.dir, &desk.limits, *hand);
     let bench = Bench { dir, seen, limits, call: &call.id, approved, occasion, cancel, view };
     let called = AssertUnwindSafe(tool.call(&call.input, &bench)).catch_unwind().await;
     let outcome = called.unwrap_or_else(|_| {
