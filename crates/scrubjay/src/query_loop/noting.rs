@@ -108,10 +108,9 @@ impl Session {
             return Ok(None);
         }
         let wait = Duration::from_millis(self.desk.limits.notes_wait_ms);
-        if !self.noting.background.idle(wait).await {
+        if !self.quiet(wait).await? {
             return Ok(None);
         }
-        self.hear_of_notes()?;
         let (view, Some(folder)) = (self.transcript.view(), self.transcript.folder()) else { return Ok(None) };
         let planned = session_notes::compaction(view, self.transcript.session(), &folder, &self.desk);
         let measured = planned.map(|compaction| {
@@ -120,6 +119,13 @@ impl Session {
         });
         let line = context::budget(&self.transcript, &self.desk).compaction;
         Ok(measured.filter(|(_, after)| *after <= line))
+    }
+
+    /// Wait until background work is home, at most this long, and record what it did. Whether all of it is home.
+    pub async fn quiet(&mut self, limit: Duration) -> Result<bool, Error> {
+        let quiet = self.noting.background.idle(limit).await;
+        self.hear_of_notes()?;
+        Ok(quiet)
     }
 
     /// Give background work a while to finish, stop what does not, and record what it did.

@@ -9,6 +9,7 @@ mod collapse;
 mod compaction;
 mod fork;
 mod hooks;
+mod long_session;
 mod microcompaction;
 mod over_http;
 mod query_loop;
