@@ -13,6 +13,7 @@ mod fence;
 mod fork;
 mod hooks;
 mod instructions;
+mod long_session;
 mod microcompaction;
 mod over_http;
 mod planner;
