@@ -11,7 +11,7 @@ use scrubjay::event::Event;
 use scrubjay::gate::Gate;
 use scrubjay::ledger::{Layer, Row};
 use scrubjay::limits::Limits;
-use scrubjay::message::{Block, Message, MessageId, Origin, Role, SessionId, ToolResult};
+use scrubjay::message::{Block, Message, MessageId, Origin, Role, SessionId, ToolResult, without_thinking};
 use scrubjay::model::{Ability, ModelError};
 use scrubjay::prompt::Prompt;
 use scrubjay::tokens::ContextWindow;
@@ -218,25 +218,34 @@ async fn when_nothing_is_left_to_fold_the_request_is_refused_and_compact_still_w
     story.ask("And now?").await.unwrap();
 }
 
+// spec: C11
 // spec: C14
-// spec: C13
 #[tokio::test]
 async fn a_compaction_after_all_knows_what_was_folded() {
-    let offline = Scripted::new()
-        .then(Turn::call("Write", json!({ "file_path": "acorns.md", "content": "seven\n".repeat(300) })))
+    let model = Scripted::new()
+        .then(Turn::call("Write", json!({ "file_path": "trees/acorns.md", "content": "seven\n".repeat(300) })))
         .then(Turn::text("written"))
-        .afterwards(|_| Ok(Turn::text(long_answer())));
-    let mut story = collapsing(Arc::new(offline)).begin().unwrap();
-    story.ask("Count the acorns.").await.unwrap();
-    talk(&mut story, 4).await;
-    story.session.fold(2).unwrap();
+        .afterwards(|prompt| match wants_summary(prompt) {
+            true => Ok(Turn::text("<summary>\n## 1. Primary Request and Intent\nSeeds.\n</summary>")),
+            false => Ok(Turn::text(long_answer())),
+        });
+    let model = Arc::new(model);
+    let mut story = collapsing(model.clone()).begin().unwrap();
+    story.ask("Count them.").await.unwrap();
+    talk(&mut story, 8).await;
+    let done = story.session.fold(2).unwrap();
+    assert!(done.after < done.before);
     let view = story.session.transcript().view();
     assert!(view.history.iter().all(|message| message.tool_uses().next().is_none()), "the call is folded");
-    let whole = view.unfolded(&view.history);
-    let summary = extract::summarise(&whole, 8_000, &|_| None, &Limits::default()).unwrap().text;
-    assert!(summary.contains("acorns.md"), "{summary}");
     let wish = Wish { trigger: Trigger::Manual, instructions: None, part: Part::All };
-    story.session.compact(wish).await.unwrap_err();
+    story.session.compact(wish).await.unwrap();
+    let asked = model.prompts().into_iter().rfind(wants_summary).unwrap();
+    assert!(!asked.rendering().contains("seven\\nseven"), "the summariser reads what the model read");
+    let summary = said(&story, Origin::Summary).remove(0);
+    assert!(summary.contains("trees/acorns.md") && summary.contains("Count them."), "{summary}");
+    assert!(folds(&story).is_empty());
+    story.session.uncompact().unwrap();
+    assert_eq!(folds(&story), [1, 2], "and folds come back with what was compacted");
 }
 
 // spec: C14
@@ -329,7 +338,7 @@ async fn what_would_not_fit_is_not_opened() {
 // spec: C10
 // spec: C14
 #[tokio::test]
-async fn bound_thinking_survives_folding_in_the_middle_of_a_question_without_a_refused_request() {
+async fn bound_thinking_survives_folding_and_opening_without_a_refused_request() {
     let script = Script::new().otherwise_with(|request: &RecordedRequest| {
         let thought = simulator::thinking("hm");
         match request.messages().len() % 7 {
@@ -342,10 +351,8 @@ async fn bound_thinking_survives_folding_in_the_middle_of_a_question_without_a_r
     let choice = Choice { model: "claude-opus-5-5".into(), base_url: Some(simulator.url()), ..Choice::default() };
     let model = connect(&choice, &keys, &Catalogue::built_in().unwrap(), &Limits::default()).unwrap();
     assert!(model.can(Ability::BoundThinking));
-    let mut setting = Setting::new(model).switch("layers.collapse", "true");
-    // A window of a million tokens, folded at a fraction of it.
-    setting.limits.compaction_margin = 1_000_000;
-    let mut setting = setting.tools(tools::standard(&[], &Limits::default()));
+    let mut setting =
+        Setting::new(model).switch("layers.collapse", "true").tools(tools::standard(&[], &Limits::default()));
     setting.limits.fold_keep_rounds = 2;
     let mut story = setting.begin().unwrap();
     story.home.write("seeds.md", "acorns under the oak, all of them\n".repeat(40)).unwrap();
@@ -540,6 +547,12 @@ proptest! {
             Entry::Said(message) => Some(message.clone()),
             _ => None,
         }).collect();
-        prop_assert_eq!(&bare.transcript.view().history, &said, "every change can be undone");
+        // A compaction that is taken back leaves out what was thought behind it.
+        let compacted = bare.transcript.records().iter().any(|record| matches!(record.entry, Entry::Compacted(_)));
+        let thoughts = |messages: &[Arc<Message>]| match compacted {
+            true => messages.iter().filter_map(without_thinking).collect(),
+            false => messages.to_vec(),
+        };
+        prop_assert_eq!(thoughts(&bare.transcript.view().history), thoughts(&said), "every change can be undone");
     }
 }

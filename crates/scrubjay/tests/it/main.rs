@@ -15,6 +15,7 @@ mod fork;
 mod hooks;
 mod instructions;
 mod memory_tool;
+mod long_session;
 mod microcompaction;
 mod over_http;
 mod planner;
