@@ -210,6 +210,10 @@ fn fidelity(ran: &[Ran]) -> Result<(), engine::Failure> {
     }
     println!("fidelity at its {count} compactions, whose summaries have {} characters:", chars / count.max(1));
     for (name, board) in ["the summary alone", "what the next request carries"].iter().zip(boards) {
+        if board.iter().all(Vec::is_empty) {
+            println!("  {name}: these records have nothing to probe");
+            continue;
+        }
         let means = board.each_ref().map(|column| column.iter().sum::<f64>() / column.len().max(1) as f64);
         let names = ["files_future", "files_edited", "user_msgs", "user_future"];
         let cells: Vec<String> = names.iter().zip(means).map(|(name, mean)| format!("{name} {mean:.3}")).collect();

@@ -119,7 +119,7 @@ fn plain(record: &Value) -> Value {
         ] } }),
         Some("assistant") if usage["input"].as_u64() > Some(0) => json!({
             "type": "assistant", "timestamp": record["timestamp"],
-            "message": { "content": blocks, "usage": {
+            "message": { "content": blocks, "model": said["model"], "usage": {
                 "input_tokens": usage["input"], "output_tokens": usage["output"],
                 "cache_read_input_tokens": usage["cacheRead"], "cache_creation_input_tokens": usage["cacheWrite"],
             } },
