@@ -100,7 +100,7 @@ pub struct ToolOutcome {
     /// Files whose current bytes the model now knows.
     pub saw: Vec<(PathBuf, Digest)>,
     /// What the conversation is to hide or show again, once the round is over.
-    pub hiding: Option<Hiding>,
+    pub hiding: Option<Box<Hiding>>,
     /// What the person should know about it.
     pub notices: Vec<String>,
 }
@@ -130,7 +130,7 @@ impl ToolOutcome {
 
     /// And the conversation is to be seen differently.
     pub fn hiding(mut self, hiding: Hiding) -> Self {
-        self.hiding = Some(hiding);
+        self.hiding = Some(Box::new(hiding));
         self
     }
 }

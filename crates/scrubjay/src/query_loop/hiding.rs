@@ -80,10 +80,10 @@ impl Session {
     }
 
     /// The model took something out.
-    pub(super) fn heed(&mut self, hiding: Option<Hiding>) -> Result<(), Error> {
+    pub(super) fn heed(&mut self, hiding: Option<Box<Hiding>>) -> Result<(), Error> {
         let Some(hiding) = hiding else { return Ok(()) };
         let numbers: Vec<u64> = hiding.hide.iter().map(|span| span.number).collect();
-        let Compacted { before, after } = self.rearrange(hiding)?;
+        let Compacted { before, after } = self.rearrange(*hiding)?;
         for number in numbers {
             self.desk.events.notice(format!(
                 "the model took a part of the conversation out: {before} tokens before, {after} after; /snip shows it, \

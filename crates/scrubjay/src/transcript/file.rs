@@ -12,6 +12,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The newest format this version reads and the one it writes.
 pub const FORMAT: u32 = 1;
@@ -143,11 +144,16 @@ pub fn take_pen(path: &Path) -> io::Result<Option<File>> {
         .truncate(false)
         .mode(0o600)
         .open(folder.join("pen.lock"))?;
-    match file.try_lock() {
-        Ok(()) => Ok(Some(file)),
-        Err(TryLockError::WouldBlock) => Ok(None),
-        Err(TryLockError::Error(error)) => Err(error),
+    // A process that is being started holds what its parent had for a moment, so one refusal means nothing.
+    const TRIES: u32 = 20;
+    for _ in 0..TRIES {
+        match file.try_lock() {
+            Ok(()) => return Ok(Some(file)),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(5)),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
     }
+    Ok(None)
 }
 
 fn blobs_of(path: &Path) -> PathBuf {

@@ -37,7 +37,7 @@ pub struct Round {
     /// A hook wants the session to stop after this round, and why.
     pub stop: Option<String>,
     /// What the conversation is to hide or show again.
-    pub hiding: Option<Hiding>,
+    pub hiding: Option<Box<Hiding>>,
 }
 
 /// Run the tools a reply called: read-only ones beside each other, writers alone and in order. Every call gets an answer,

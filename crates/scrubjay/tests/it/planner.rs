@@ -460,7 +460,7 @@ async fn a_compaction_while_the_cache_is_warm_is_charged_with_what_it_makes_us_w
             idle.story.ask(&format!("question {n}")).await.unwrap();
         }
         idle.wait(minutes);
-        let upto = idle.story.session.transcript().view().history[6].id.clone();
+        let upto = idle.story.session.transcript().view().history[8].id.clone();
         let wish = Wish { trigger: Trigger::Manual, instructions: None, part: Part::UpTo(upto) };
         idle.story.session.compact(wish).await.unwrap();
         let tokens = rewrote(&idle.story, Layer::Compaction);
