@@ -132,7 +132,7 @@ pub fn find(text: &str, said: Date) -> Vec<Found> {
         if apart {
             end = found.span.end;
         }
-        apart && !in_code && (found.kind == Kind::Absolute || !done.contains(found.span.start))
+        apart && !in_code && (found.kind == Kind::Absolute || !done.touches(&found.span))
     });
     all
 }
@@ -204,8 +204,9 @@ impl Done {
         self.ends.partition_point(|end| *end < at)
     }
 
-    fn contains(&self, at: usize) -> bool {
-        self.sentences.contains(&self.sentence(at))
+    /// Whether any of the sentences that a span reaches into is done.
+    fn touches(&self, span: &Range<usize>) -> bool {
+        self.sentences.range(self.sentence(span.start)..=self.sentence(span.end)).next().is_some()
     }
 }
 

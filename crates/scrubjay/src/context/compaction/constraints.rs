@@ -7,7 +7,7 @@ use crate::message::{Message, MessageId, Origin, Role};
 use crate::prompts;
 use serde::{Deserialize, Serialize};
 use std::borrow::Borrow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// One sentence that binds until it is taken back.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -48,7 +48,7 @@ pub fn pinned<M: Borrow<Message>>(messages: &[M], limits: &Limits) -> Vec<Constr
         if message.origin == Origin::Summary && prompts::is_beside(&message.text()) {
             found = Found::default();
         }
-        more.into_iter().for_each(|constraint| found.add(constraint));
+        found.take(more);
     }
     found.all
 }
@@ -57,24 +57,38 @@ pub fn pinned<M: Borrow<Message>>(messages: &[M], limits: &Limits) -> Vec<Constr
 #[derive(Default)]
 struct Found {
     all: Vec<Constraint>,
-    known: HashSet<Constraint>,
+    /// How often each stands there.
+    known: HashMap<Constraint, usize>,
     last: HashMap<(Bearing, String), usize>,
     /// Where the last rule and the last release stand.
     newest: HashMap<Bearing, usize>,
 }
 
 impl Found {
+    /// What one message says. A sentence of it that is known from another was given twice, by a summary and by the message it
+    /// covers; one that it says again itself, after its opposite, counts again.
+    fn take(&mut self, said: Vec<Constraint>) {
+        let before = self.known.clone();
+        let mut times: HashMap<Constraint, usize> = HashMap::new();
+        for new in said {
+            let times = times.entry(new.clone()).or_default();
+            *times += 1;
+            if before.get(&new).is_none_or(|known| *times > *known) {
+                self.add(new);
+            }
+        }
+    }
+
     fn add(&mut self, new: Constraint) {
         let said = (new.bearing, new.text.clone());
         let other = if new.bearing == Bearing::Rule { Bearing::Release } else { Bearing::Rule };
         let still_holds = self.last.get(&said).is_some_and(|at| self.newest.get(&other).is_none_or(|other| other < at));
-        // The very same sentence of the very same message: a summary and the message it covers were both given.
-        if still_holds || self.known.contains(&new) {
+        if still_holds {
             return;
         }
         self.last.insert(said, self.all.len());
         self.newest.insert(new.bearing, self.all.len());
-        self.known.insert(new.clone());
+        *self.known.entry(new.clone()).or_default() += 1;
         self.all.push(new);
     }
 }

@@ -84,7 +84,9 @@ fn shortened(said: &Said, room: usize) -> String {
     let whole = said.whole.as_deref().unwrap_or("the transcript");
     let first_time = || format!("(shortened from {} bytes; the whole is in {whole})", said.text.len());
     let note = said.note.clone().unwrap_or_else(first_time);
-    let room = room.saturating_sub(note.len() + 2 * GAP.len() + 12);
+    // Wherever it is cut, the fence around it is longer than any that the text could hold.
+    let fence = said.text.split(|c| c != '`').map(str::len).max().unwrap_or_default().max(2) + 1;
+    let room = room.saturating_sub(note.len() + 2 * GAP.len() + 2 * fence + 6);
     let first = head(&said.text, room / 3);
     let last = tail(&said.text[first.len()..], room / 6);
     let middle = &said.text[first.len()..said.text.len() - last.len()];
