@@ -27,7 +27,7 @@ mod words;
 
 pub use index::Index;
 pub use meaning::{Embedder, Vectors};
-pub use rank::{Hit, Signal, Weights};
+pub use rank::{Forms, Hit, Signal, Talk, Weights};
 
 use jiff::{Timestamp, Zoned};
 
