@@ -15,7 +15,7 @@ use scrubjay::model::Reply;
 use scrubjay::prompt::Prompt;
 use scrubjay::query_loop::Interrupt;
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A summariser writes at least this much: what the policies are charged for theirs.
@@ -143,11 +143,16 @@ impl Tape {
     /// A block whose file lies where the replay keeps it.
     fn moved(&self, block: &Value) -> Value {
         let mut block = block.clone();
-        let path = block["input"]["file_path"].as_str().filter(|path| path.starts_with('/')).map(str::to_owned);
-        if let Some(path) = path {
-            block["input"]["file_path"] = json!(format!("{}{path}", self.root.display()));
+        if let Some(path) = block["input"]["file_path"].as_str().map(|path| self.below(path)) {
+            block["input"]["file_path"] = json!(path);
         }
         block
+    }
+
+    /// Where the replay keeps a file of the record: always below its own folder, whatever the record calls it.
+    fn below(&self, path: &str) -> PathBuf {
+        let names = Path::new(path).components().filter(|part| matches!(part, Component::Normal(_)));
+        names.fold(self.root.clone(), |folder, name| folder.join(name))
     }
 
     /// A fork that keeps the notes: it brings every section up to date that has changed, in one reply, and stops.
@@ -205,7 +210,9 @@ impl Tape {
     pub fn answered(&self, tool: &str, input: &Value, call: &str) {
         let mut state = self.state();
         let text = self.session.results.get(call).map(|block| prose(&block["content"])).unwrap_or_default();
-        keep_file(tool, input, &text);
+        if let Some(path) = input["file_path"].as_str().map(Path::new).filter(|path| path.starts_with(&self.root)) {
+            keep_file(path, tool, input, &text);
+        }
         state.heard.push(text);
         state.answered += 1;
         let current = &self.session.steps[state.next.saturating_sub(1)];
@@ -298,8 +305,7 @@ fn is_shown(prompt: &Prompt, key: &str) -> bool {
 }
 
 /// What the record shows of a file is what the disk holds.
-fn keep_file(tool: &str, input: &Value, answer: &str) {
-    let Some(path) = input["file_path"].as_str().map(Path::new) else { return };
+fn keep_file(path: &Path, tool: &str, input: &Value, answer: &str) {
     let held = std::fs::read_to_string(path).unwrap_or_default();
     let field = |name: &str| input[name].as_str().unwrap_or_default();
     let now = match tool {
