@@ -237,6 +237,24 @@ async fn the_folder_may_lie_elsewhere_and_be_another_agents() {
     assert!(!ran.json()["directory"].as_str().unwrap().contains("stolen"), "a repository does not choose: {ran:#?}");
 }
 
+// spec: D1
+#[tokio::test(flavor = "multi_thread")]
+async fn a_remote_folder_holds_the_memory_and_its_history() {
+    let stage = Stage::offline();
+    let remote = stage.project().join("mounted/remote");
+    let run = |arguments: &[&str]| {
+        let mut command = stage.command(arguments);
+        command.env("SCRUBJAY_REMOTE_MEMORY_DIR", &remote);
+        finished(command)
+    };
+    run(&["remember", RULE]).ended_with(0);
+    let below = files(&remote);
+    let holds = |part: &str| below.iter().any(|path| path.to_string_lossy().contains(part));
+    assert!(holds(&format!("/memory/{NAME}.md")) && holds("/journal/"), "{below:?}");
+    run(&["memory", "undo"]).ended_with(0);
+    assert!(!files(&remote).iter().any(|path| path.ends_with(format!("memory/{NAME}.md"))));
+}
+
 // safety: F-40
 #[tokio::test(flavor = "multi_thread")]
 async fn a_memory_cannot_steer_the_terminal() {
