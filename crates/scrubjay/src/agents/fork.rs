@@ -3,18 +3,19 @@
 //! It keeps the parent's tool list and is restrained when it calls. It uses `turn`, never the query loop: it cannot
 //! compact, dream or fork, and it never writes to the parent's state.
 
+use super::jobs::Job;
 use crate::context::tool_results;
 use crate::desk::Desk;
 use crate::digest::FilesSeen;
 use crate::errand::{Ending, Errand, Outcome};
 use crate::gate::{Gate, Verdict};
-use crate::message::{Block, Message, MessageId, Origin, Role, SessionId, ToolResult, ToolUse};
-use crate::model::Reply;
+use crate::message::{Block, Message, MessageId, Origin, Role, SessionId, StopReason, ToolResult, ToolUse};
+use crate::model::{ModelError, Reply};
 use crate::prompt::Prompt;
 use crate::prompts;
 use crate::tool::{Effect, Occasion};
 use crate::transcript::Call;
-use crate::turn::{self, Halt, Hand, Stage};
+use crate::turn::{self, Halt, Hand, Stage, Watcher};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,9 +36,31 @@ pub struct Origins {
 
 /// Run an errand to its end. Cancelling the parent's token stops it; the reverse does not hold.
 pub async fn run(origins: Origins, errand: &Errand, desk: &Desk, cancel: &CancellationToken) -> Outcome {
+    go(origins, errand, desk, Watch { cancel, job: None }).await
+}
+
+/// Run an errand as a job: its card follows every turn, and it stops when it is asked to.
+pub async fn run_as(job: &Job, origins: Origins, errand: &Errand, desk: &Desk) -> Outcome {
+    go(origins, errand, desk, Watch { cancel: job.cancel(), job: Some(job) }).await
+}
+
+/// Who can stop a fork, and who is told how far it is.
+#[derive(Clone, Copy)]
+struct Watch<'a> {
+    cancel: &'a CancellationToken,
+    job: Option<&'a Job>,
+}
+
+impl<'a> Watch<'a> {
+    fn stage(self) -> Stage<'a> {
+        self.job.map_or(Stage::Back, |job| Stage::Watched(job))
+    }
+}
+
+async fn go(origins: Origins, errand: &Errand, desk: &Desk, watch: Watch<'_>) -> Outcome {
     let (shared, left) = (origins.prompt.history.len(), desk.clock.now());
     let mut fork = Fork::new(origins, errand, desk);
-    let ending = fork.work(errand, desk, cancel).await;
+    let ending = fork.work(errand, desk, watch).await;
     let Fork { prompt, mut outcome, .. } = fork;
     outcome.messages = prompt.history[shared..].to_vec();
     outcome.ending = ending;
@@ -78,12 +101,14 @@ impl Fork {
         Self { session, prompt, seen, results, gate: without_forks(errand.gate.clone()), outcome }
     }
 
-    async fn work(&mut self, errand: &Errand, desk: &Desk, cancel: &CancellationToken) -> Ending {
+    async fn work(&mut self, errand: &Errand, desk: &Desk, watch: Watch<'_>) -> Ending {
+        let Watch { cancel, job } = watch;
         for turn in 1..=errand.turns {
-            let reply = match turn::sample(desk, &self.prompt, Stage::Back, cancel).await {
+            job.into_iter().for_each(Watcher::glance);
+            let reply = match turn::sample(desk, &self.prompt, watch.stage(), cancel).await {
                 Ok(reply) => reply,
                 Err(Halt::Interrupted { .. }) => return Ending::Cancelled,
-                Err(Halt::Model(error)) => return Ending::Failed(error.to_string()),
+                Err(Halt::Model(error)) => return self.fail(error, errand, desk),
             };
             self.outcome.calls.push(Call {
                 source: errand.name.clone(),
@@ -93,6 +118,9 @@ impl Fork {
                 cleared: reply.cleared,
             });
             let calls = self.hear(&reply, desk, turn);
+            if let Some(job) = job {
+                job.turned(&self.said(), calls.len() as u64, reply.usage);
+            }
             if calls.is_empty() {
                 return Ending::Done;
             }
@@ -102,6 +130,7 @@ impl Fork {
             let hand = Hand { gate: &self.gate, seen: &self.seen, occasion, cancel, stage: Stage::Back, view: None };
             let round = turn::run_tools(desk, &calls, &hand).await;
             self.seen.extend(round.saw);
+            job.into_iter().for_each(|job| job.wrote(&round.wrote));
             self.outcome.wrote.extend(round.wrote);
             self.outcome.denials += round.denials;
             let admitted = tool_results::admit(round.results, &calls, self.results.as_deref(), desk);
@@ -111,6 +140,25 @@ impl Fork {
             }
         }
         Ending::OutOfTurns
+    }
+
+    /// What a cut reply took is paid for too.
+    fn fail(&mut self, error: ModelError, errand: &Errand, desk: &Desk) -> Ending {
+        if let ModelError::Cut { usage, .. } = &error {
+            let (source, model, usage) = (errand.name.clone(), desk.model.name().to_owned(), *usage);
+            self.outcome.calls.push(Call {
+                source,
+                model,
+                usage,
+                stop: StopReason::Other("cut".to_owned()),
+                cleared: 0,
+            });
+        }
+        Ending::Failed(error.to_string())
+    }
+
+    fn said(&self) -> String {
+        self.prompt.history.last().map(|message| message.text()).unwrap_or_default()
     }
 
     fn hear(&mut self, reply: &Reply, desk: &Desk, turn: u64) -> Vec<ToolUse> {

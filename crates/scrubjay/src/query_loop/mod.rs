@@ -10,6 +10,7 @@ mod planning;
 mod reading_back;
 mod recalling;
 mod receipts;
+mod starting;
 
 pub use compacting::Compacted;
 pub use instructing::Instructed;
@@ -21,6 +22,7 @@ use recalling::Recalling;
 use receipts::Receipts;
 
 use crate::agents::fork::{self, Origins};
+use crate::agents::jobs::Jobs;
 use crate::context::compaction::boundary::NotCompacted;
 use crate::context::spans::NotHidden;
 use crate::context::{self, Full, tool_results};
@@ -29,6 +31,7 @@ use crate::errand::{Errand, Outcome};
 use crate::event::Event;
 use crate::hooks::HookEvent;
 use crate::instructions::Rule;
+use crate::ledger::breaker::Breakers;
 use crate::limits::Limits;
 use crate::message::{Block, Kind, Origin, Role, StopReason, ToolUse, Usage};
 use crate::model::{ModelError, Reply};
@@ -51,6 +54,8 @@ pub struct Session {
     noting: Noting,
     recalling: Recalling,
     receipts: Receipts,
+    breakers: Breakers,
+    jobs: Jobs,
     /// Whether the person was told that the window is nearly full.
     warned: bool,
     /// How large the conversation was when the planner last weighed all of it.
@@ -113,9 +118,22 @@ impl Session {
     pub fn new(transcript: Transcript, desk: Desk, opening: Opening) -> Result<Self, Error> {
         let receipts = Receipts::open(&transcript, &desk);
         let (interrupt, noting, recalling) = (Interrupt::default(), Noting::default(), Recalling::default());
-        let (warned, weighed, rules, reread) = (false, 0, Vec::new(), None);
-        let mut session =
-            Self { transcript, desk, interrupt, noting, recalling, receipts, warned, weighed, rules, reread };
+        let breakers = Breakers::at(desk.day_book.as_deref());
+        let jobs = Jobs::at(transcript.path().and_then(|path| Some(path.parent()?.join("jobs"))));
+        let mut session = Self {
+            transcript,
+            desk,
+            interrupt,
+            noting,
+            recalling,
+            receipts,
+            breakers,
+            jobs,
+            warned: false,
+            weighed: 0,
+            rules: Vec::new(),
+            reread: None,
+        };
         session.open(opening)?;
         session.close_open_calls()?;
         Ok(session)
