@@ -12,6 +12,7 @@ pub mod fence;
 pub mod frontmatter;
 pub mod secrets;
 pub mod paths;
+pub(crate) mod prose;
 pub mod settings;
 pub mod message;
 pub mod tokens;

@@ -18,6 +18,23 @@ pub const NOT_IN_A_FORK: &str = include_str!("../prompts/not-in-a-fork.md");
 /// Refuses a fork that wants to fork.
 pub const FORK_CANNOT_FORK: &str = include_str!("../prompts/fork-cannot-fork.md");
 
+/// How to apply a rule, a decision and a date that the person said outright; what was done when they confirmed it.
+pub const HOW_RULE: &str = include_str!("../prompts/explicit/how-rule.md");
+/// The same in Chinese.
+pub const HOW_RULE_HAN: &str = include_str!("../prompts/explicit/how-rule.zh.md");
+/// For a decision.
+pub const HOW_DECISION: &str = include_str!("../prompts/explicit/how-decision.md");
+/// The same in Chinese.
+pub const HOW_DECISION_HAN: &str = include_str!("../prompts/explicit/how-decision.zh.md");
+/// For a date.
+pub const HOW_DATE: &str = include_str!("../prompts/explicit/how-date.md");
+/// The same in Chinese.
+pub const HOW_DATE_HAN: &str = include_str!("../prompts/explicit/how-date.zh.md");
+/// What stands before the words that a confirmation is about.
+pub const CONFIRMED: &str = include_str!("../prompts/explicit/confirmed.md");
+/// The same in Chinese.
+pub const CONFIRMED_HAN: &str = include_str!("../prompts/explicit/confirmed.zh.md");
+
 /// Who the model is and where it works. Nothing in it changes within a session.
 pub fn system(surroundings: &Surroundings) -> String {
     fill(

@@ -5,13 +5,14 @@
 
 use crate::arguments::ImportFlags;
 use crate::failure::Failure;
-use crate::memories::draft::{cut, numbered};
+use crate::memories::draft::numbered;
 use crate::memories::receipt::{Told, rehearse};
 use crate::memories::{self, stem};
 use crate::paper::{Form, Paper, size};
 use crate::workplace::Workplace;
 use scrubjay::digest::Digest;
 use scrubjay::limits::Limits;
+use scrubjay::memory::draft::cut;
 use scrubjay::memory::{Basis, Cause, Change, Edit, FileDiff, Kind, Memory, Source, Speaker, Topic, Trust, What, name};
 use scrubjay::secrets;
 use scrubjay::tools::{shown, shown_path};

@@ -3,11 +3,11 @@
 use crate::arguments::{RecallFlags, RecallIn};
 use crate::failure::Failure;
 use crate::memories;
-use crate::memories::draft::cut;
 use crate::paper::{Form, Ink, Paper, Tone, counted};
 use crate::report::ago;
 use crate::workplace::Workplace;
 use jiff::{Timestamp, Zoned};
+use scrubjay::memory::draft::cut;
 use scrubjay::memory::find::{Archive, Caught, Finder, Found, Shelf, Sighting};
 use scrubjay::memory::recall::{Hit, Query};
 use scrubjay::memory::{Memory, Trust};

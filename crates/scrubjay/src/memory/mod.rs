@@ -54,6 +54,9 @@ pub mod shown;
 pub mod prompt;
 pub mod select;
 mod shared;
+// what the person said outright
+pub mod draft;
+pub mod explicit;
 // written by agents
 mod footing;
 mod keeping;

@@ -14,6 +14,7 @@ const ORDER: &[&str] = &[
     "frontmatter",
     "secrets",
     "paths",
+    "prose",
     "settings",
     "message",
     "tokens",

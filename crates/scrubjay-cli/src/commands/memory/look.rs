@@ -2,12 +2,12 @@
 
 use crate::arguments::Order;
 use crate::failure::Failure;
-use crate::memories::draft::cut;
 use crate::memories::{self, receipt};
 use crate::paper::{Form, Ink, Paper, Tone, counted, unwritten};
 use crate::report::ago;
 use crate::workplace::Workplace;
 use jiff::Timestamp;
+use scrubjay::memory::draft::cut;
 use scrubjay::memory::freshness::{self, drift};
 use scrubjay::memory::{Basis, ChangeId, Entry, Kind, Memory, Recorded, Speaker, Trace, Trust};
 use scrubjay::tools::{shown, shown_path};

@@ -182,7 +182,7 @@ impl<'a> Lost<'a> {
         if text.len() <= room {
             return text;
         }
-        let start = super::prose::head(text, room);
+        let start = crate::prose::head(text, room);
         start.rfind('\n').map_or(start, |line| &start[..=line])
     }
 }

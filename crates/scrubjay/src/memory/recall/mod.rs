@@ -106,7 +106,7 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = String> {
 }
 
 /// The words that carry a text's meaning, in the form under which documents are filed.
-pub(crate) fn content_words(text: &str) -> std::collections::BTreeSet<String> {
+pub fn content_words(text: &str) -> std::collections::BTreeSet<String> {
     text::words(text).iter().filter_map(|word| words::normal(word)).collect()
 }
 
