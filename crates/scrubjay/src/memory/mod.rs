@@ -54,6 +54,8 @@ pub mod shown;
 pub mod prompt;
 pub mod select;
 mod shared;
+// looked over
+pub mod likeness;
 // written by agents
 mod footing;
 mod keeping;
