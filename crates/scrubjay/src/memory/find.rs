@@ -239,7 +239,7 @@ impl Archive {
 const TURN: char = '\t';
 
 /// The sessions of a project, by name.
-fn sessions(project: &ProjectLayout) -> io::Result<Vec<String>> {
+pub(super) fn sessions(project: &ProjectLayout) -> io::Result<Vec<String>> {
     let name = |path: PathBuf| {
         let is_session = path.extension().is_some_and(|extension| extension == "jsonl");
         path.file_stem().filter(|_| is_session)?.to_str().map(str::to_owned)

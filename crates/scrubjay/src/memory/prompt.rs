@@ -40,6 +40,12 @@ impl Mode {
     }
 }
 
+/// Whether layer 5 looks for what a session taught. Where the agent logs as it works, it has said so already.
+pub fn extracts(settings: &Settings) -> bool {
+    let on = settings.flag(&key::EXTRACTION) && settings.memory_off_because().is_none();
+    on && Mode::of(settings) != Mode::DailyLog
+}
+
 /// What else the behaviour text says.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Extras<'a> {
