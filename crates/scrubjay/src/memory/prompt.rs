@@ -185,6 +185,22 @@ mod tests {
         assert!(!log.contains("name: a short title"), "a log has one way to save");
     }
 
+    // spec: K1
+    #[test]
+    fn nothing_is_extracted_where_the_agent_logs_as_it_works() {
+        for (switches, expected) in [
+            (&[][..], true),
+            (&[("layers.team", "true")], true),
+            (&[("layers.daily_log", "true")], false),
+            (&[("layers.extraction", "false")], false),
+            (&[("memory.enabled", "false")], false),
+        ] {
+            assert_eq!(extracts(&settings(switches)), expected, "{switches:?}");
+        }
+        let log = told_with(&[("layers.daily_log", "true")]);
+        assert_eq!(log.indexes.len(), 1, "the index stays loaded");
+    }
+
     // spec: P2
     #[test]
     fn every_part_is_there_under_its_title_and_in_order() {
