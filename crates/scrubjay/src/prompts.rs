@@ -291,6 +291,11 @@ pub fn old_memory_header(path: &str, age: &str) -> String {
     fill(include_str!("../prompts/memory/header-old.md"), &[("path", path), ("age", age)])
 }
 
+/// Where a memory comes from that the person did not say.
+pub fn memory_from(from: &str) -> String {
+    fill(include_str!("../prompts/memory/header-from.md"), &[("from", from)])
+}
+
 /// What a memory mentions that is not there any more.
 pub fn memory_gone(gone: &str) -> String {
     fill(include_str!("../prompts/memory/header-gone.md"), &[("gone", gone)])

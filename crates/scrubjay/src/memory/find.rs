@@ -139,14 +139,14 @@ impl Sources {
     }
 }
 
-fn named(speaker: &Speaker) -> String {
+pub(super) fn named(speaker: &Speaker) -> String {
     match speaker {
         Speaker::Person => "person".to_owned(),
         Speaker::Assistant => "assistant".to_owned(),
         Speaker::Tool(name) => format!("tool {name}"),
         Speaker::Web => "web".to_owned(),
         Speaker::File => "file".to_owned(),
-        Speaker::Team(name) => format!("team {name}"),
+        Speaker::Team(name) => format!("team {name}").trim_end().to_owned(),
         Speaker::Memory(path) => format!("memory {path}"),
     }
 }

@@ -230,6 +230,9 @@ fn one_tainted_source_takes_two_of_five_places() {
         known: Default::default(),
     };
     let found = shared.candidates(&wish);
+    let stop = tokio_util::sync::CancellationToken::new();
+    let read = shared.recollections(&["web_0.md".into(), "said_0.md".into()], bench.held.path(), &stop);
+    assert_eq!((read[0].from.as_deref(), read[1].from.as_deref()), (Some("web"), None), "its source is named");
     let of_web = |paths: &mut dyn Iterator<Item = &String>| paths.filter(|path| path.starts_with("web_")).count();
     assert_eq!((found.best.len(), of_web(&mut found.best.iter())), (5, 2), "{:?}", found.best);
     assert_eq!(of_web(&mut found.manifest.iter().map(|(path, _)| path)), 2, "nor does a model see more of them");
