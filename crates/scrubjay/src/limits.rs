@@ -193,6 +193,9 @@ limits! {
     memory_file_bytes = 1_048_576 "bytes" in "memory", 1_024..=67_108_864, "a larger file is listed and not loaded: it is no memory";
     memory_lock_ms = 30_000 "milliseconds" in "memory", 1..=600_000, "a change waits this long for another one to be finished";
     journal_found_bytes = 8_388_608 "bytes" in "memory", 0..=1_073_741_824, "of files changed from outside whose text is kept at one look, so that it can be brought back";
+    log_file_bytes = 16_777_216 "bytes" in "memory", 1_024..=1_073_741_824, "a longer daily log is not read: nobody wrote that in a day";
+    uses_file_bytes = 262_144 "bytes" in "memory", 4_096..=67_108_864, "of counts of recalls and uses; then they are added up, one line a memory";
+    unrecalled_days = 30 "days" in "memory", 1..=36_500, "a memory that was recalled in none of them counts as never recalled";
     trash_days = 30 "days" in "memory", 0..=36_500, "a removed memory lies in the trash this long";
     headers_file_bytes = 268_435_456 "bytes" in "memory", 1_024..=1_073_741_824, "a larger table of what was seen last is made anew";
 

@@ -263,6 +263,10 @@ pub const MEMORY_EMPTY_INDEX: &str = include_str!("../prompts/memory/empty-index
 pub const MEMORY_ODD_NAME: &str = include_str!("../prompts/memory/odd-name.md");
 /// Refuses a memory that is no text.
 pub const MEMORY_NOT_TEXT: &str = include_str!("../prompts/memory/not-text.md");
+/// Refuses to change what a log says already.
+pub const MEMORY_LOG_APPENDS: &str = include_str!("../prompts/memory/log-appends.md");
+/// Refuses a log under another name.
+pub const MEMORY_LOG_NAME: &str = include_str!("../prompts/memory/log-name.md");
 /// Says that a memory waits for the person.
 pub const MEMORY_UNCONFIRMED: &str = include_str!("../prompts/memory/unconfirmed.md");
 /// Says that the index was not left as it was written.
@@ -302,6 +306,11 @@ pub fn memory_header(path: &str, age: &str) -> String {
 /// What stands above an older one.
 pub fn old_memory_header(path: &str, age: &str) -> String {
     fill(include_str!("../prompts/memory/header-old.md"), &[("path", path), ("age", age)])
+}
+
+/// Where a memory comes from that the person did not say.
+pub fn memory_from(from: &str) -> String {
+    fill(include_str!("../prompts/memory/header-from.md"), &[("from", from)])
 }
 
 /// What a memory mentions that is not there any more.

@@ -42,7 +42,10 @@ impl Chat {
 
     pub(super) fn forget(&mut self, name: Option<&str>) -> Result<(), Failure> {
         let name = given(name, "which memory?", "/memory lists them; /forget NAME puts one into the trash")?;
-        let told = forget(&mut self.memories()?, &[name.to_owned()])?;
+        let told = match name.strip_prefix("--source").map(str::trim).filter(|source| !source.is_empty()) {
+            Some(source) => memories::forget_source(&mut self.memories()?, source, &self.seat.workplace)?,
+            None => forget(&mut self.memories()?, &[name.to_owned()])?,
+        };
         self.tell(&told)
     }
 

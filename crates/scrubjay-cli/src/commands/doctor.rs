@@ -1,6 +1,6 @@
 //! `scrubjay doctor`: what is installed, what works, what is damaged. Its output holds no secret and can be pasted.
 
-use super::memory::is_broken;
+use super::memory::{is_broken, pollution_in_words};
 use crate::failure::Failure;
 use crate::memories;
 use crate::paper::{Form, Paper, Tone, counted};
@@ -13,6 +13,7 @@ use scrubjay::tools::shown;
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
+use tokio_util::sync::CancellationToken;
 
 /// How a check came out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -189,6 +190,10 @@ fn memory(workplace: &Workplace) -> Vec<Check> {
     let mut checks =
         vec![Check::new("memory", Verdict::Fine, format!("{count} in {}{off}", memory.place().memory.display()))];
     checks.extend(memories::notices(&repairs).into_iter().map(|notice| Check::new("memory", Verdict::Note, notice)));
+    match memory.pollution(&workplace.root, &CancellationToken::new()) {
+        Ok(pollution) => checks.push(Check::new("memory", Verdict::Fine, pollution_in_words(&pollution))),
+        Err(error) => checks.push(Check::new("memory", Verdict::Note, error.to_string())),
+    }
     let open = std::fs::metadata(&memory.place().memory).is_ok_and(|meta| meta.permissions().mode() & 0o077 != 0);
     if open {
         let advice = format!("others may look into it; `chmod 700 {}`", memory.place().memory.display());

@@ -298,7 +298,12 @@ impl Plan {
             }
             let free = (1_u32..).map(|number| numbered(&path, number)).find(|path| taken.insert(name::fold(path)));
             let path = free.ok_or_else(|| Failure::failed(format!("no name is left for {path}")))?;
-            let from = Source { speaker: Speaker::File, session: String::new(), message: mark, quote: String::new() };
+            let from = Source {
+                speaker: Speaker::File,
+                session: String::new(),
+                message: mark,
+                quote: file.display().to_string(),
+            };
             known.insert(digest, path.clone());
             let basis = Basis { sources: vec![from], trust: Trust::Confirmed };
             plan.edits.push((Edit::create(path, text).resting_on(basis), modified));

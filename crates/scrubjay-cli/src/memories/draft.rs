@@ -5,7 +5,7 @@ use jiff::civil::Date;
 use scrubjay::dates;
 use scrubjay::limits::Limits;
 use scrubjay::memory::draft::{description, has, kind_of, spaced, title};
-use scrubjay::memory::{Cause, Change, Edit, FileDiff, Kind, Memory, Topic, name};
+use scrubjay::memory::{Cause, Change, Edit, FileDiff, Kind, Memory, Scope, Team, Topic, credential, name, scope_of};
 use scrubjay::secrets;
 
 use super::receipt::Told;
@@ -17,6 +17,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) kind: Option<Kind>,
     pub(crate) name: Option<&'a str>,
     pub(crate) description: Option<&'a str>,
+    /// Whose it is to be.
+    pub(crate) scope: Option<Scope>,
 }
 
 /// A memory that is not saved yet.
@@ -26,8 +28,10 @@ pub(crate) struct Draft {
     text: String,
     /// Whether the person chose the title.
     named: bool,
-    /// What the person should know about it.
-    pub(crate) notes: Vec<String>,
+    /// Whose the person wants it to be.
+    scope: Option<Scope>,
+    /// What is odd about it.
+    notes: Vec<String>,
 }
 
 /// What is better not remembered, the words that betray it, and what of it is worth keeping.
@@ -85,15 +89,38 @@ impl Draft {
             headed if headed.starts_with("---") => topic.text_over(headed, limits),
             _ => topic.text(),
         };
-        Ok(Self { topic, text, named, notes })
+        Ok(Self { topic, text, named, scope: asked.scope, notes })
+    }
+
+    /// Whose it becomes, and what there is to say about it. Where nobody said so, no credential is offered to the team.
+    fn home(&self, memory: &Memory) -> (Scope, Option<String>) {
+        match (self.scope, memory.place().team) {
+            (Some(scope), _) => (scope, None),
+            (None, Team::Off) => (Scope::Private, None),
+            (None, Team::On) if credential(&self.text, "").is_some() => {
+                (Scope::Private, Some("kept private: what holds a credential is not shared".to_owned()))
+            }
+            (None, Team::On) => match scope_of(self.topic.kind, &self.topic.body) {
+                (Scope::Private, why) => (Scope::Private, Some(format!("kept private: {why}; --team says otherwise"))),
+                (Scope::Team, why) => {
+                    (Scope::Team, Some(format!("shared with the team: {why}; --private says otherwise")))
+                }
+            },
+        }
+    }
+
+    /// What the person should know about it.
+    pub(crate) fn notes(&self, memory: &Memory) -> Vec<String> {
+        self.home(memory).1.into_iter().chain(self.notes.iter().cloned()).collect()
     }
 
     /// The edit that saves it: under its own name, or under the next one that is free. What is there already is not
     /// written twice.
     fn edit(&self, memory: &Memory) -> Result<Edit, Failure> {
+        let (scope, _) = self.home(memory);
         let file = self.topic.file_name();
         for number in 1_u32.. {
-            let path = numbered(&file, number);
+            let path = scope.path(&numbered(&file, number));
             match memory.text(&path)? {
                 None => return Ok(Edit::create(path, self.text.as_str())),
                 Some((entry, text)) if text == self.text => return Ok(Edit::update(&entry, text)),
@@ -119,12 +146,12 @@ impl Draft {
 
     /// Save it.
     pub(crate) fn save(self, memory: &mut Memory) -> Result<Told, Failure> {
-        let edit = self.edit(memory)?;
+        let (edit, notes) = (self.edit(memory)?, self.notes(memory));
         let stem = super::stem(&edit.path).to_owned();
         let receipt = memory.commit(Change { cause: Cause::Person, edits: vec![edit] })?;
         let mut told = Told::of(receipt, memory);
         if told.receipt().changed() {
-            told = told.with_notes(self.notes);
+            told = told.with_notes(notes);
             let missing: Vec<String> = self.topic.missing_parts().iter().map(|part| format!("**{part}:**")).collect();
             if !missing.is_empty() {
                 let parts = missing.join(" and ");

@@ -34,6 +34,8 @@ impl Memory {
     /// acknowledged. The lock is held.
     pub(super) fn land(&mut self, cause: Cause, planned: Vec<Planned>) -> Result<(Recorded, Beside), MemoryError> {
         let saving = "saving the change";
+        self.check_leaving(&cause, &planned)?;
+        self.look_through_shared();
         let overlay = self.overlay(&planned);
         let mut landings = Vec::new();
         for plan in &planned {

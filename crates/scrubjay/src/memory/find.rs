@@ -139,14 +139,14 @@ impl Sources {
     }
 }
 
-fn named(speaker: &Speaker) -> String {
+pub(super) fn named(speaker: &Speaker) -> String {
     match speaker {
         Speaker::Person => "person".to_owned(),
         Speaker::Assistant => "assistant".to_owned(),
         Speaker::Tool(name) => format!("tool {name}"),
         Speaker::Web => "web".to_owned(),
         Speaker::File => "file".to_owned(),
-        Speaker::Team(name) => format!("team {name}"),
+        Speaker::Team(name) => format!("team {name}").trim_end().to_owned(),
         Speaker::Memory(path) => format!("memory {path}"),
     }
 }
@@ -239,7 +239,7 @@ impl Archive {
 const TURN: char = '\t';
 
 /// The sessions of a project, by name.
-fn sessions(project: &ProjectLayout) -> io::Result<Vec<String>> {
+pub(super) fn sessions(project: &ProjectLayout) -> io::Result<Vec<String>> {
     let name = |path: PathBuf| {
         let is_session = path.extension().is_some_and(|extension| extension == "jsonl");
         path.file_stem().filter(|_| is_session)?.to_str().map(str::to_owned)

@@ -48,7 +48,7 @@ pub(super) fn basis(occasion: &Occasion, added: &str, is_memory: impl Fn(&str) -
     let newest = occasion.history.iter().rposition(|message| message.origin == Origin::Person);
     let since = &occasion.history[newest.unwrap_or(0)..];
     let heard = heard_since(since, is_memory);
-    let is_foreign = |speaker: &Speaker| !matches!(speaker, Speaker::Memory(_));
+    let is_foreign = |heard: &Heard<'_>| !matches!(heard.speaker, Speaker::Memory(_));
     let foreign = heard.iter().any(is_foreign);
 
     let words = content_words(added);
@@ -67,26 +67,36 @@ pub(super) fn basis(occasion: &Occasion, added: &str, is_memory: impl Fn(&str) -
         speaker,
         session: occasion.session.to_string(),
         message: message.map(|message| message.id.to_string()).unwrap_or_default(),
-        quote,
+        quote: quote.chars().take(QUOTED_CHARS).collect(),
     };
     let mut sources = Vec::new();
     if let Some(person) = newest.map(|at| &occasion.history[at]).filter(|_| clean) {
-        let quote = person.text().chars().take(QUOTED_CHARS).collect();
-        sources.push(source(Speaker::Person, Some(person), quote));
+        sources.push(source(Speaker::Person, Some(person), person.text()));
     }
     // What was read besides taints what was derived from it only where the person did not say it.
-    let others = heard.into_iter().filter(|speaker| !clean || !is_foreign(speaker));
-    sources.extend(others.map(|speaker| source(speaker, since.last(), String::new())));
-    if !clean && !sources.iter().any(|source| is_foreign(&source.speaker)) {
+    let others = heard.into_iter().filter(|heard| !clean || !is_foreign(heard));
+    sources.extend(others.map(|heard| source(heard.speaker, Some(heard.message), heard.asked_for)));
+    if !clean && sources.iter().all(|source| matches!(source.speaker, Speaker::Memory(_))) {
         sources.push(source(Speaker::Assistant, since.last(), String::new()));
     }
     Basis { sources, trust: if clean { Trust::Clean } else { Trust::Tainted } }
 }
 
-/// Who answered tool calls in these messages, each once.
-fn heard_since(messages: &[Arc<Message>], is_memory: impl Fn(&str) -> Option<String>) -> Vec<Speaker> {
-    let mut heard = Vec::new();
-    for call in messages.iter().flat_map(|message| message.tool_uses()) {
+/// A tool that answered, and what it was asked for.
+struct Heard<'a> {
+    speaker: Speaker,
+    message: &'a Arc<Message>,
+    asked_for: String,
+}
+
+/// What a call may name that brings something from outside.
+const NAMING: &[&str] = &["url", "file_path", "path", "command", "query"];
+
+/// Who answered tool calls in these messages, each once for each thing it was asked for.
+fn heard_since(messages: &[Arc<Message>], is_memory: impl Fn(&str) -> Option<String>) -> Vec<Heard<'_>> {
+    let mut heard: Vec<Heard<'_>> = Vec::new();
+    let calls = messages.iter().flat_map(|message| message.tool_uses().map(move |call| (message, call)));
+    for (message, call) in calls {
         let path = call.input["file_path"].as_str().unwrap_or_default();
         let speaker = match (call.name.as_str(), is_memory(path)) {
             (name, _) if OWN.contains(&name) => continue,
@@ -95,8 +105,10 @@ fn heard_since(messages: &[Arc<Message>], is_memory: impl Fn(&str) -> Option<Str
             ("WebFetch" | "WebSearch", None) => Speaker::Web,
             (name, None) => Speaker::Tool(name.to_owned()),
         };
-        if !heard.contains(&speaker) {
-            heard.push(speaker);
+        let named = NAMING.iter().find_map(|key| call.input[*key].as_str()).unwrap_or_default();
+        let asked_for = if matches!(speaker, Speaker::Memory(_)) { String::new() } else { named.to_owned() };
+        if !heard.iter().any(|known| known.speaker == speaker && known.asked_for == asked_for) {
+            heard.push(Heard { speaker, message, asked_for });
         }
     }
     heard

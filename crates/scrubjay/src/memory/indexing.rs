@@ -43,8 +43,13 @@ impl Memory {
                 let file_unchanged = was.is_some_and(|was| was.digest == entry.digest);
                 // A memory that says nothing about itself gains by what its line says.
                 let only_line = entry.description.is_empty() && !pointer.hook.is_empty();
-                if (file_unchanged || only_line) && !self.is_unconfirmed(entry) {
-                    planned.extend(self.carried_over(&path, &pointer)?);
+                if (file_unchanged || only_line) && !self.is_withheld(entry) {
+                    let carried = self.carried_over(&path, &pointer)?;
+                    if let Err(error) = self.check_leaving(&Cause::Index, carried.as_slice()) {
+                        repairs.notices.push(format!("a line of the index was put back: {error}"));
+                        continue;
+                    }
+                    planned.extend(carried);
                     repairs.notices.push(format!("{path} now says what its line in the index was changed to: {text}"));
                 } else {
                     repairs
@@ -130,7 +135,7 @@ impl Memory {
     /// The lines an index should have: those of the memories in its folder that may be trusted.
     fn wanted(&self, scope: &str, overlay: &Overlay) -> Vec<(String, String)> {
         let standing =
-            self.scan.entries.iter().filter(|entry| !overlay.contains_key(&entry.path) && !self.is_unconfirmed(entry));
+            self.scan.entries.iter().filter(|entry| !overlay.contains_key(&entry.path) && !self.is_withheld(entry));
         let coming = overlay.values().flatten();
         let in_scope = |entry: &&Entry| self.place.team == Team::Off || entry.is_shared() == (scope == "team/");
         let lines = standing.chain(coming).filter(in_scope).map(|entry| {

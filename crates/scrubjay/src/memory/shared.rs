@@ -1,6 +1,7 @@
 //! One memory for everything in a process that uses it: recall, the file tools, the memory tool.
 
-use super::find::{Caught, Finder, Sources};
+use super::find::{Caught, Finder, Sources, named};
+use super::provenance::Trust;
 use super::recall::Query;
 use super::{Memory, MemoryError, Place, Repairs, freshness, prompt, shown};
 use crate::clock::Clock;
@@ -60,12 +61,20 @@ pub struct Recollection {
     pub changed: Timestamp,
     /// What it mentions that is gone.
     pub gone: Vec<String>,
+    /// Where it comes from, if the person neither said nor confirmed it.
+    pub from: Option<String>,
 }
 
 impl Recollection {
     /// As it is shown.
     pub fn as_recalled(&self) -> shown::Recalled<'_> {
-        shown::Recalled { path: &self.path, text: &self.text, changed: self.changed, gone: &self.gone }
+        shown::Recalled {
+            path: &self.path,
+            text: &self.text,
+            changed: self.changed,
+            gone: &self.gone,
+            from: self.from.as_deref(),
+        }
     }
 }
 
@@ -137,9 +146,10 @@ impl SharedMemory {
     /// read is left out. Blocks.
     pub fn recollections(&self, paths: &[String], root: &Path, stop: &CancellationToken) -> Vec<Recollection> {
         let read = |path: &String| {
-            let (entry, text) = self.with(|memory| memory.text(path)).ok()??;
+            let (found, from) = self.with(|memory| (memory.text(path), foreign_source(memory, path)));
+            let (entry, text) = found.ok()??;
             let (path, changed) = (self.dir.join(path), entry.modified());
-            Some(Recollection { path, text, changed, gone: Vec::new() })
+            Some(Recollection { path, text, changed, gone: Vec::new(), from })
         };
         let mut found: Vec<Recollection> = paths.iter().filter_map(read).collect();
         let texts: Vec<_> = found.iter().map(|one| freshness::Memory { path: &one.path, text: &one.text }).collect();
@@ -147,4 +157,13 @@ impl SharedMemory {
         found.iter_mut().zip(gone).for_each(|(one, gone)| one.gone = gone);
         found
     }
+}
+
+/// Where a memory comes from that the person neither said nor confirmed.
+fn foreign_source(memory: &Memory, path: &str) -> Option<String> {
+    let basis = memory.rests_on(path).filter(|basis| matches!(basis.trust, Trust::Tainted | Trust::Shared))?;
+    let mut from: Vec<String> = basis.sources.iter().map(|source| named(&source.speaker)).collect();
+    from.sort();
+    from.dedup();
+    Some(if from.is_empty() { "somebody else".to_owned() } else { from.join(", ") })
 }

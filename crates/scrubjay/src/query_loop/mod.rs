@@ -161,6 +161,7 @@ impl Session {
                 false => self.run_tools(&reply, &cancel).await?,
             };
             if go_on == GoOn::No {
+                self.count_uses().await;
                 return Ok(answering.finish(&reply));
             }
         }

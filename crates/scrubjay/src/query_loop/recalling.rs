@@ -6,7 +6,7 @@ use crate::agents::background::Background;
 use crate::desk::Desk;
 use crate::ledger::Called;
 use crate::ledger::breaker::Progress;
-use crate::memory::{Candidates, Recollection, SharedMemory, Wish, recall, select, shown};
+use crate::memory::{Candidates, Recollection, SharedMemory, Turn, Wish, recall, select, shown};
 use crate::message::{Block, Message, Origin, Role};
 use crate::model::{Model, Reply};
 use crate::settings::{Source, key};
@@ -186,6 +186,19 @@ impl Session {
         let files = found.into_iter().map(|memory| memory.path).collect();
         let recalled = Recalled { message: said.id.clone(), files };
         Ok(self.transcript.append(Entry::Recalled(recalled), now)?)
+    }
+
+    /// The question is answered: count which memories it was shown and which of them it used. Counts that cannot be kept
+    /// are no reason to fail.
+    pub(super) async fn count_uses(&self) {
+        let Some(from) = &self.recalling.from else { return };
+        let (view, memory) = (self.transcript.view(), from.memory.clone());
+        let (history, recalled) = (view.history.clone().into(), view.recalled.clone());
+        let turn = Turn { history, recalled, dir: self.desk.dir.clone() };
+        let counted = tokio::task::spawn_blocking(move || memory.count_turn(&turn)).await;
+        if let Ok(Err(error)) = counted {
+            self.desk.events.notice(format!("the uses of memories were not counted: {error}"));
+        }
     }
 
     /// The session ends: a search that still runs is of no use.
