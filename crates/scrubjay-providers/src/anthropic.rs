@@ -1,7 +1,7 @@
 //! The Messages dialect: requests as exact bytes, replies as they were said.
 
 mod block;
-mod reply;
+pub(crate) mod reply;
 mod request;
 
 use crate::catalogue::{Entry, Known, LONG_CONTEXT_BETA};

@@ -24,6 +24,8 @@ pub mod scripted;
 // putting it together
 mod choice;
 
+#[cfg(fuzzing)]
+pub mod fuzzing;
 #[cfg(test)]
 mod samples;
 

@@ -153,8 +153,7 @@ impl Folder {
         if stamp.size > most {
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, TOO_LARGE));
         }
-        let mut bytes = Vec::with_capacity(usize::try_from(stamp.size).unwrap_or(0).saturating_add(1));
-        File::from(opened).take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+        let bytes = read_whole(opened, stamp.size, most)?;
         if bytes.len() as u64 > most {
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, TOO_LARGE));
         }
@@ -289,6 +288,19 @@ fn ends_within_a_line(file: &mut File, size: i64) -> io::Result<bool> {
     file.seek(io::SeekFrom::End(-1))?;
     file.read_exact(&mut last)?;
     Ok(last != *b"\n")
+}
+
+/// A file that is as long as it says is read in one go: what is left of the room shows that it ends there.
+fn read_whole(opened: OwnedFd, size: u64, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0).saturating_add(1));
+    match rustix::io::retry_on_intr(|| rustix::io::read(&opened, rustix::buffer::spare_capacity(&mut bytes)))? {
+        read if read as u64 == size => {}
+        _ => {
+            let rest = most.saturating_add(1).saturating_sub(bytes.len() as u64);
+            File::from(opened).take(rest).read_to_end(&mut bytes)?;
+        }
+    }
+    Ok(bytes)
 }
 
 fn write_whole(file: &mut File, bytes: &[u8], modified: Option<i64>) -> io::Result<Stamp> {

@@ -70,8 +70,10 @@ impl Memory {
         let quiet = repairs == Repairs::default();
         if self.place.index == Index::Kept && !(quiet && self.is_in_step()) {
             self.look_through_shared();
-            self.carry_over_index_edits(before, &mut repairs)?;
-            repairs.reindexed = self.reindex(before, &mut repairs.notices)?;
+            self.set_in_step(None).during("keeping what was seen")?;
+            if !self.carry_over_index_edits(before, &mut repairs)? {
+                repairs.reindexed = self.reindex(before, &mut repairs.notices)?;
+            }
             self.set_in_step(Some(&self.state_of_indexes())).during("keeping what was seen")?;
         }
         trash::sweep(&self.place.trash, self.clock.now(), &self.limits).during("emptying the trash")?;
@@ -104,9 +106,9 @@ impl Memory {
                 continue;
             }
             let text = edit.text.as_deref().unwrap_or_default();
-            let entry = Entry::of(edit.path.clone(), text, super::Stamp::default(), &self.limits);
+            let entry = Entry::known_as(after.clone(), edit.path.clone(), text, &self.limits);
             before.supersede(&edit.path);
-            before.insert(Entry { digest: after.clone(), kept, ..entry });
+            before.insert(Entry { kept, ..entry });
         }
         Ok(tail)
     }
