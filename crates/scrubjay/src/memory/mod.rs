@@ -57,6 +57,7 @@ mod shared;
 // written by agents
 mod footing;
 mod keeping;
+pub mod extraction;
 mod tool;
 
 pub use check::{Fault, Finding};
