@@ -114,7 +114,12 @@ impl<'a> Cited<'a> {
             }
         }
         let in_a_date = |at: usize| dates.iter().any(|found| found.span.contains(&at));
-        let exact = EXACT.as_ref()?.find_iter(text).filter(|found| !in_a_date(found.start()));
+        // The number of a list's item says nothing.
+        let is_item = |found: &regex::Match<'_>| {
+            let before = text[..found.start()].rsplit('\n').next().unwrap_or_default();
+            before.trim().is_empty() && found.as_str().ends_with('.') && text[found.end()..].starts_with(' ')
+        };
+        let exact = EXACT.as_ref()?.find_iter(text).filter(|found| !in_a_date(found.start()) && !is_item(found));
         let names = names(text);
         let words = exact.map(|found| found.as_str()).chain(names);
         let mut words = words.map(|word| plain(word.trim_matches(|c: char| "`.,:;'\"()*".contains(c))));

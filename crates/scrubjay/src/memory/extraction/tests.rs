@@ -235,6 +235,11 @@ fn what_is_worth_keeping_passes() {
             "Merges freeze after Thursday, because mobile cuts a release.",
         ),
         (
+            "feedback",
+            "Commit messages start with a verb and stay under fifty letters.",
+            "1. Commit messages start with a verb.\n2. They stay under fifty letters.",
+        ),
+        (
             "reference",
             "Pipeline bugs are tracked in the Linear project INGEST.",
             "Pipeline bugs are tracked in the Linear project INGEST.",
