@@ -1,7 +1,7 @@
 //! `scrubjay status`, and `scrubjay` alone: where things stand. It never fails and never asks for a key.
 
-use crate::background;
 use super::memory::{pollution_in_words, pollution_json};
+use crate::background;
 use crate::failure::Failure;
 use crate::health::Health;
 use crate::memories;

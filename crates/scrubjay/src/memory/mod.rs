@@ -67,6 +67,7 @@ mod forgetting;
 // written by agents
 mod footing;
 mod keeping;
+pub mod extraction;
 mod tool;
 
 pub use check::{Fault, Finding};
