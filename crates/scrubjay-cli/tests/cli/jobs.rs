@@ -14,11 +14,8 @@ fn wants_notes(request: &RecordedRequest) -> bool {
 
 /// Answers questions at once, and notes like this.
 async fn noting(notes: impl Fn() -> Reply + Send + 'static) -> (Simulator, Stage) {
-    let script = Script::new().otherwise_with(
-        move |request| {
-            if wants_notes(request) { notes() } else { text("An answer.").into() }
-        },
-    );
+    let script =
+        Script::new().otherwise_with(move |request| if wants_notes(request) { notes() } else { text("An answer.") });
     let simulator = Simulator::start(script).await.unwrap();
     let stage = Stage::with(&simulator);
     (simulator, stage)
@@ -120,7 +117,7 @@ async fn what_gets_nowhere_rests_across_processes_shows_in_status_and_is_reset_b
 // spec: V2
 #[tokio::test(flavor = "multi_thread")]
 async fn that_the_day_s_budget_is_used_up_stands_in_status() {
-    let (_simulator, stage) = noting(|| text("nothing to note").into()).await;
+    let (_simulator, stage) = noting(|| text("nothing to note")).await;
     stage.run(&[&["-p", "where are the seeds?"][..], &EAGER].concat()).ended_with(0);
     let small = ["--set", "limits.background_day_tokens=1"];
     let said = stage.run(&[&["status"][..], &small].concat()).ended_with(0).out;
