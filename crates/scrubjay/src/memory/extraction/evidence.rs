@@ -119,7 +119,7 @@ pub(super) fn plain(text: &str) -> String {
     out
 }
 
-/// The sentences of a text.
+/// The sentences of a text; a number alone is none.
 pub(super) fn sentences(text: &str) -> impl Iterator<Item = &str> {
     let ends = |c: char| matches!(c, '\n' | '。' | '！' | '？' | '；');
     let pieces = text.split(ends).flat_map(|line| {
@@ -135,7 +135,7 @@ pub(super) fn sentences(text: &str) -> impl Iterator<Item = &str> {
         pieces.push(&line[from..]);
         pieces
     });
-    pieces.map(str::trim).filter(|sentence| sentence.chars().any(char::is_alphanumeric))
+    pieces.map(str::trim).filter(|sentence| sentence.chars().any(char::is_alphabetic))
 }
 
 #[cfg(test)]

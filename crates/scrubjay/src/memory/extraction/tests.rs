@@ -237,7 +237,7 @@ fn what_is_worth_keeping_passes() {
         (
             "feedback",
             "Commit messages start with a verb and stay under fifty letters.",
-            "1. Commit messages start with a verb.\n2. They stay under fifty letters.",
+            "Commit messages:\n1. They start with a verb.\n2. They stay under fifty letters.",
         ),
         (
             "reference",

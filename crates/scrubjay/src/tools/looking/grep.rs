@@ -217,14 +217,14 @@ impl Search {
                 rows.push("--".to_owned());
             }
             let until = (hit + self.after + 1).min(lines.len());
-            for at in from..until.max(hit + 1) {
+            for (at, line) in lines.iter().enumerate().take(until).skip(from) {
                 if at > *hit && hits.contains(&at) {
                     break;
                 }
                 let mark = if at == *hit { ':' } else { '-' };
                 let number = if self.numbered { format!("{}{mark}", at + 1) } else { String::new() };
                 let before = name.map(|name| format!("{name}{mark}")).unwrap_or_default();
-                let parts = if at == *hit { self.parts(lines[at]) } else { vec![lines[at]] };
+                let parts = if at == *hit { self.parts(line) } else { vec![*line] };
                 let shown = parts.iter().map(|part| cut(part, look.limits.search_line_chars));
                 rows.extend(shown.map(|part| format!("{before}{number}{part}")));
                 next = at + 1;
