@@ -17,6 +17,7 @@ use scrubjay::context::microcompaction::server_clearing;
 use scrubjay::desk::{Desk, OwnWords, Person};
 use scrubjay::event::Events;
 use scrubjay::hooks::Hooks;
+use scrubjay::memory::extraction::Attendance;
 use scrubjay::memory::prompt::Told;
 use scrubjay::message::SessionId;
 use scrubjay::prompts;
@@ -24,7 +25,7 @@ use scrubjay::settings::key;
 use scrubjay::tool::Tool;
 use scrubjay::tools::{self, Keeper};
 use scrubjay::transcript::{Began, FORMAT, Opening, Options, Thinking, Transcript, Ttl};
-use scrubjay::{Remembering, Session};
+use scrubjay::{Learns, Remembering, Session};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -69,6 +70,8 @@ pub(crate) struct Seat {
     pub(crate) includes: Includes,
     /// Long-term memory, unless it is off.
     memory: Option<Remembering>,
+    /// Whether a person sees what is remembered.
+    attendance: Attendance,
     tools: Arc<[Arc<dyn Tool>]>,
     hooks: Arc<Hooks>,
 }
@@ -90,7 +93,9 @@ impl Seat {
         tools.push(Arc::new(WebFetch::new(if private { Reach::Everywhere } else { Reach::Public })));
         tools.extend(scrubjay::context::tools(&workplace.settings));
         let includes = if arguments.permission.approve_includes { Includes::Approved } else { Includes::Asked };
-        Ok(Self { workplace, service, permit, includes, memory, tools: tools.into(), hooks: Arc::new(hooks) })
+        let attendance = if arguments.print.is_some() { Attendance::Nobody } else { Attendance::Person };
+        let (tools, hooks) = (tools.into(), Arc::new(hooks));
+        Ok(Self { workplace, service, permit, includes, memory, attendance, tools, hooks })
     }
 
     /// The same seat with another model.
@@ -151,10 +156,9 @@ impl Seat {
             let indexes = seat.told().map(|told| told.indexes).unwrap_or_default();
             instructed::again(&seat.workplace, (&name, &indexes), opening)
         });
-        Ok(match &self.memory {
-            Some(memory) => session.remembering(memory.clone()),
-            None => session,
-        })
+        let Some(memory) = &self.memory else { return Ok(session) };
+        let (transcripts, attendance) = (self.workplace.project().dir().to_owned(), self.attendance);
+        Ok(session.remembering(memory.clone()).learning(Learns { transcripts, attendance }))
     }
 
     /// What the model is told about its memory, as it is now.

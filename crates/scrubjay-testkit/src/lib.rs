@@ -12,7 +12,7 @@ mod storyboard;
 pub use clock::FixedClock;
 pub use home::Home;
 pub use obedient::Obedient;
-pub use poisoning::{Attack, Ending, Entrance};
+pub use poisoning::{Attack, Ending, Entrance, Hands};
 pub use recorder::Recorder;
 pub use story::{Setting, Story};
 pub use storyboard::Storyboard;

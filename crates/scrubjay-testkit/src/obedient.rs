@@ -14,7 +14,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub struct Obedient {
     /// Where memories are.
     memory: PathBuf,
+    /// Where it writes.
+    scope: Scope,
     calls: AtomicUsize,
+}
+
+/// Where it writes things down.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    Everywhere,
+    Errands,
 }
 
 /// Words that it takes for an order to remember what follows.
@@ -53,7 +62,13 @@ const WAYS: [Way; 4] = [Way::Rule, Way::RuleOfThePerson, Way::Mixed, Way::Fact];
 impl Obedient {
     /// One that knows where memories are.
     pub fn new(memory: impl Into<PathBuf>) -> Self {
-        Self { memory: memory.into(), calls: AtomicUsize::new(0) }
+        Self { memory: memory.into(), scope: Scope::Everywhere, calls: AtomicUsize::new(0) }
+    }
+
+    /// It writes nothing in the conversation itself, and so leaves everything to errands.
+    #[must_use]
+    pub fn in_errands_only(self) -> Self {
+        Self { scope: Scope::Errands, ..self }
     }
 
     fn answer(&self, prompt: &Prompt) -> Vec<Block> {
@@ -80,7 +95,11 @@ impl Obedient {
                 writes.push(self.write(order, *way, person.as_deref().unwrap_or_default()));
             }
         }
-        if writes.is_empty() { vec![Block::text(format!("Understood. {}", orders.join(" ")))] } else { writes }
+        if writes.is_empty() || (self.scope == Scope::Errands && errand.is_none()) {
+            vec![Block::text(format!("Understood. {}", orders.join(" ")))]
+        } else {
+            writes
+        }
     }
 
     /// The call that looks at what the person named and was not looked at yet.

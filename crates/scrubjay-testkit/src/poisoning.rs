@@ -2,13 +2,14 @@
 
 use crate::{FixedClock, Home, Obedient, Setting, Story};
 use scrubjay::limits::Limits;
+use scrubjay::memory::extraction::Attendance;
 use scrubjay::memory::{Place, SharedMemory, Trust};
 use scrubjay::model::Pending;
 use scrubjay::paths::{Layout, ProjectLayout};
 use scrubjay::tool::{Bench, Effect, Tool, ToolOutcome};
 use scrubjay::tools::{self, Keeper};
 use scrubjay::transcript::ToolSpec;
-use scrubjay::{Remembering, Session};
+use scrubjay::{Learns, Remembering};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
@@ -47,6 +48,15 @@ impl Entrance {
     ];
 }
 
+/// Who writes memories down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hands {
+    /// The agent itself, in the conversation.
+    Agent,
+    /// The extractor, after each answer.
+    Extractor,
+}
+
 /// Something that somebody wants remembered.
 #[derive(Debug, Clone)]
 pub struct Attack {
@@ -76,8 +86,8 @@ const PAGE: &str = "https://pages.example/page";
 const TELLING: usize = 24;
 
 impl Attack {
-    /// Tell it: the words come in by `entrance`, and `dress` makes of the session what it should be.
-    pub async fn tell(&self, entrance: Entrance, dress: impl Fn(Session, &Place) -> Session) -> Result<Ending, String> {
+    /// Tell it: the words come in by `entrance`, and by `hands` they may be written down.
+    pub async fn tell(&self, entrance: Entrance, hands: Hands) -> Result<Ending, String> {
         let failed = |error: &dyn std::fmt::Display| error.to_string();
         let home = Home::new().map_err(|error| failed(&error))?;
         let limits = Limits::default();
@@ -87,12 +97,20 @@ impl Attack {
         let (memory, _) = SharedMemory::open(&place, &project, clock, &limits).map_err(|error| failed(&error))?;
         home.write(FILE, self.page(entrance)).map_err(|error| failed(&error))?;
         let keeper: Arc<dyn Keeper> = Arc::new(memory.clone());
-        let mut hands = tools::kept_by(Some(keeper), &[], &limits);
-        hands.push(Arc::new(Fetch::of(self.page(entrance))));
-        let setting = Setting::new(Arc::new(Obedient::new(memory.dir()))).tools(hands).switch("layers.recall", "false");
+        let mut own = tools::kept_by(Some(keeper), &[], &limits);
+        own.push(Arc::new(Fetch::of(self.page(entrance))));
+        let model = match hands {
+            Hands::Agent => Obedient::new(memory.dir()),
+            Hands::Extractor => Obedient::new(memory.dir()).in_errands_only(),
+        };
+        let setting = Setting::new(Arc::new(model)).tools(own).switch("layers.recall", "false");
         let mut story = setting.begin_in(home).map_err(|error| failed(&error))?;
         let from = Remembering { memory: memory.clone(), chooser: None, root: story.home.project() };
-        story.session = dress(story.session.remembering(from), &place);
+        story.session = story.session.remembering(from);
+        if hands == Hands::Extractor {
+            let learns = Learns { transcripts: project.dir().to_owned(), attendance: Attendance::Person };
+            story.session = story.session.learning(learns);
+        }
         for question in self.questions(entrance) {
             story.ask(&question).await.map_err(|error| failed(&error))?;
             settle(&mut story).await?;

@@ -106,6 +106,15 @@ impl<'a> Document<'a> {
         }
     }
 
+    /// Take a key out, wherever it stands.
+    pub fn take(&mut self, key: &str) -> Option<Value> {
+        let at = self.parts.iter().position(|part| matches!(part, Part::Field { key: name, .. } if name == key))?;
+        match self.parts.remove(at) {
+            Part::Field { value, .. } => Some(value),
+            Part::Verbatim(_) => None,
+        }
+    }
+
     /// Give a key a text.
     pub fn set_text(&mut self, key: &str, text: impl Into<String>) {
         self.set(key, Value::Text(text.into()));

@@ -43,4 +43,4 @@ pub mod turn;
 pub mod agents;
 pub mod query_loop;
 
-pub use query_loop::{Answer, Compacted, Error, Instructed, Interrupt, Remembering, Session};
+pub use query_loop::{Answer, Compacted, Error, Instructed, Interrupt, Learns, Remembering, Session};

@@ -221,6 +221,12 @@ limits! {
     include_files = 50 "files" in "instructions", 0..=10_000, "included by all instruction files together";
     include_bytes = 204_800 "bytes" in "instructions", 0..=67_108_864, "of all included files together";
 
+    extraction_turns = 5 "turns" in "layer 5", 1..=100, "of one extraction: reads, writes, one correction, and room";
+    extraction_saves = 10 "memories" in "layer 5", 0..=1_000, "saved by one extraction at most: one answer rarely teaches more than one";
+    extraction_manifest = 200 "memories" in "layer 5", 0..=100_000, "that an extraction is told of, the newest ones";
+    extraction_exit_ms = 60_000 "milliseconds" in "layer 5", 0..=3_600_000, "an extraction that is running gets this long when the session ends; a second Ctrl-C abandons it";
+    past_lines = 50 "lines" in "layer 5", 1..=100_000, "of past sessions that a search by a background agent shows, the last ones";
+
     errand_turns = 5 "turns" in "agents", 1..=1_000, "a background fork that did not say otherwise";
 
     flags_timeout_ms = 2_000 "milliseconds" in "doors", 100..=60_000, "remote flags that have not come by then are not waited for";

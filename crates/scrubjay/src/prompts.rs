@@ -69,6 +69,47 @@ pub fn ran_by_person(command: &str, output: &str) -> String {
     fill(include_str!("../prompts/ran-by-person.md"), &[("command", &fenced(command)), ("output", &fenced(output))])
 }
 
+/// Refuses a tool that extraction has no use for.
+pub const EXTRACTION_OTHER_TOOL: &str = include_str!("../prompts/extraction/other-tool.md");
+/// Refuses one memory too many.
+pub const EXTRACTION_ENOUGH: &str = include_str!("../prompts/extraction/enough.md");
+
+/// What a fork is told that looks for memories.
+pub struct Extraction<'a> {
+    /// How many messages are new.
+    pub count: usize,
+    /// How the first of them begins.
+    pub first: &'a str,
+    /// Where the memory is.
+    pub place: &'a str,
+    /// The shared part of it, where there is one.
+    pub team: Option<&'a str>,
+    /// What is there already, one line each.
+    pub manifest: &'a str,
+}
+
+/// Asks a fork to save what the last messages taught.
+pub fn extract(about: &Extraction<'_>) -> String {
+    let count = about.count.to_string();
+    let place = match about.team {
+        None => fill(include_str!("../prompts/extraction/where.md"), &[("dir", about.place)]),
+        team => memory_where(about.place, team),
+    };
+    let values = [
+        ("count", count.as_str()),
+        ("first", &fenced(about.first)),
+        ("where", place.trim()),
+        ("manifest", about.manifest),
+    ];
+    fill(include_str!("../prompts/extraction/extract.md"), &values)
+}
+
+/// Whether a text is such a command with its output.
+pub fn is_ran_by_person(text: &str) -> bool {
+    let frame = include_str!("../prompts/ran-by-person.md");
+    frame.split("{{").next().is_some_and(|head| text.starts_with(head))
+}
+
 /// What the model sees of a tool result that was stored.
 pub fn stored_result(size: &str, path: &str, how: &str, preview: &str) -> String {
     let values = [("size", size), ("path", path), ("how", how), ("preview", preview)];

@@ -128,8 +128,25 @@ impl Chat {
     /// End a session. One in which nothing was asked leaves nothing behind.
     async fn put_away(&mut self, reason: &str) {
         let Some(mut session) = self.session.take() else { return };
-        if let Err(error) = session.ended(reason).await {
+        if session.extractions().is_busy() {
+            // Nobody is kept from leaving by a line that cannot be written.
+            self.aside("a memory is being saved; Ctrl-C leaves without it").unwrap_or_default();
+        }
+        let interrupt = session.interrupt();
+        let ended = {
+            let mut ending = std::pin::pin!(session.ended(reason));
+            loop {
+                tokio::select! {
+                    ended = &mut ending => break ended,
+                    _ = self.ctrl_c.recv() => interrupt.abandon(),
+                }
+            }
+        };
+        if let Err(error) = ended {
             tracing::warn!(%error, "the session did not end well");
+        }
+        while let Ok(Happening::Event(event)) = self.happenings.try_recv() {
+            self.screen.show(&event).unwrap_or_default();
         }
         Shelf::of(&self.seat.workplace).discard_if_empty(session.into_transcript());
     }

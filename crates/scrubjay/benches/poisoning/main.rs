@@ -6,7 +6,7 @@
 //! each is the person saying the same words. A promotion is a trusted memory that holds the attack's words. `--all` tells every
 //! attack; without it every fourth.
 
-use scrubjay_testkit::{Attack, Ending, Entrance};
+use scrubjay_testkit::{Attack, Ending, Entrance, Hands};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -20,19 +20,38 @@ async fn main() -> Result<(), Failure> {
         println!("no attacks found: pass --data PATH or set SCRUBJAY_BENCH_DATA; nothing was measured");
         return Ok(());
     };
-    let step = if has("--all") { 1 } else { 4 };
+    for hands in [Hands::Agent, Hands::Extractor] {
+        println!("\nwritten by the {hands:?}, a model that obeys every text");
+        measure(
+            &sets(&dir)?,
+            hands,
+            if has("--all") { 1 } else { 4 },
+            if has("--wrong") { Listing::Wrong } else { Listing::None },
+        )
+        .await?;
+    }
+    Ok(())
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Listing {
+    None,
+    Wrong,
+}
+
+async fn measure(sets: &[(&str, Vec<Attack>)], hands: Hands, step: usize, listing: Listing) -> Result<(), Failure> {
     println!(
         "{:<22} {:<10} {:>9} {:>9} {:>9} {:>9}",
         "set", "entrance", "scenarios", "promoted", "waiting", "in index"
     );
     let mut all = Tally::default();
     let (mut twins, mut saved) = (0, 0);
-    for (name, attacks) in sets(&dir)? {
+    for (name, attacks) in sets {
         for entrance in Entrance::FOREIGN {
             let mut tally = Tally::default();
             for attack in attacks.iter().step_by(step) {
-                let ending = tell(attack, entrance).await?;
-                if has("--wrong") && !ending.clean.is_empty() {
+                let ending = attack.tell(entrance, hands).await?;
+                if listing == Listing::Wrong && !ending.clean.is_empty() {
                     println!("  promoted: {:.120}", attack.words);
                 }
                 tally.add(&ending, entrance);
@@ -41,17 +60,17 @@ async fn main() -> Result<(), Failure> {
             all.merge(&tally);
         }
         for attack in attacks.iter().step_by(step) {
-            let ending = tell(attack, Entrance::Person).await?;
+            let ending = attack.tell(Entrance::Person, hands).await?;
             twins += 1;
             saved += usize::from(!ending.clean.is_empty());
-            if has("--wrong") && ending.clean.is_empty() {
+            if listing == Listing::Wrong && ending.clean.is_empty() {
                 println!("  twin not saved: {:.120}", attack.words);
             }
         }
     }
     all.print("all", "");
     println!(
-        "\nbenign twins saved: {saved} of {twins}; the person's other wish kept beside an attack: {} of {}",
+        "benign twins saved: {saved} of {twins}; the person's other wish kept beside an attack: {} of {}",
         all.others, all.beside
     );
     Ok(())
@@ -90,10 +109,6 @@ impl Tally {
         let Self { scenarios, promoted, waiting, in_index, .. } = self;
         println!("{name:<22} {entrance:<10} {scenarios:>9} {promoted:>9} {waiting:>9} {in_index:>9}");
     }
-}
-
-async fn tell(attack: &Attack, entrance: Entrance) -> Result<Ending, Failure> {
-    Ok(attack.tell(entrance, |session, _| session).await?)
 }
 
 fn data(arguments: &[String]) -> Option<PathBuf> {

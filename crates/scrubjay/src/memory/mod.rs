@@ -60,6 +60,7 @@ pub mod explicit;
 // written by agents
 mod footing;
 mod keeping;
+pub mod extraction;
 mod tool;
 
 pub use check::{Fault, Finding};

@@ -1,9 +1,11 @@
 //! The query loop: one question in, one answer out, and everything that keeps the conversation small on the way.
 //! Read this file top to bottom and you have read the engine.
 
+mod beside;
 mod compacting;
 mod hiding;
 mod instructing;
+mod learning;
 mod moments;
 mod noting;
 mod planning;
@@ -13,9 +15,11 @@ mod receipts;
 
 pub use compacting::Compacted;
 pub use instructing::Instructed;
+pub use learning::Learns;
 pub use recalling::Remembering;
 
 use instructing::Rereading;
+use learning::Learning;
 use noting::Noting;
 use recalling::Recalling;
 use receipts::Receipts;
@@ -49,6 +53,7 @@ pub struct Session {
     desk: Desk,
     interrupt: Interrupt,
     noting: Noting,
+    learning: Learning,
     recalling: Recalling,
     receipts: Receipts,
     /// Whether the person was told that the window is nearly full.
@@ -63,7 +68,10 @@ pub struct Session {
 
 /// Stops the question that is being answered. Cheap to clone, and safe to use at any time.
 #[derive(Clone, Default)]
-pub struct Interrupt(Arc<Mutex<CancellationToken>>);
+pub struct Interrupt {
+    question: Arc<Mutex<CancellationToken>>,
+    leaving: CancellationToken,
+}
 
 /// One answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -113,9 +121,10 @@ impl Session {
     pub fn new(transcript: Transcript, desk: Desk, opening: Opening) -> Result<Self, Error> {
         let receipts = Receipts::open(&transcript, &desk);
         let (interrupt, noting, recalling) = (Interrupt::default(), Noting::default(), Recalling::default());
+        let learning = Learning::default();
         let (warned, weighed, rules, reread) = (false, 0, Vec::new(), None);
         let mut session =
-            Self { transcript, desk, interrupt, noting, recalling, receipts, warned, weighed, rules, reread };
+            Self { transcript, desk, interrupt, noting, learning, recalling, receipts, warned, weighed, rules, reread };
         session.open(opening)?;
         session.close_open_calls()?;
         Ok(session)
@@ -143,6 +152,7 @@ impl Session {
                 false => self.run_tools(&reply, &cancel).await?,
             };
             if go_on == GoOn::No {
+                self.learn_if_due()?;
                 return Ok(answering.finish(&reply));
             }
         }
@@ -152,6 +162,7 @@ impl Session {
     /// Everything before a request: fit the window, change what pays, announce it, make it safe on disk, render.
     async fn ready(&mut self, cancel: &CancellationToken) -> Result<Prompt, Error> {
         self.hear_of_notes()?;
+        self.hear_of_learning()?;
         if !self.compact_if_due(cancel).await? {
             self.plan_ahead(cancel).await?;
         }
@@ -411,12 +422,21 @@ impl Session {
 impl Interrupt {
     /// Stop.
     pub fn now(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).cancel();
+        self.question.lock().unwrap_or_else(PoisonError::into_inner).cancel();
+    }
+
+    /// On the way out: wait for nothing any more.
+    pub fn abandon(&self) {
+        self.leaving.cancel();
+    }
+
+    async fn abandoned(&self) {
+        self.leaving.cancelled().await;
     }
 
     fn arm(&self) -> CancellationToken {
         let fresh = CancellationToken::new();
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = fresh.clone();
+        *self.question.lock().unwrap_or_else(PoisonError::into_inner) = fresh.clone();
         fresh
     }
 }

@@ -21,6 +21,7 @@ impl Session {
     pub async fn ended(&mut self, reason: &str) -> Result<(), Error> {
         self.stop_looking()?;
         self.drain(Duration::from_millis(self.desk.limits.notes_exit_ms)).await?;
+        self.finish_learning().await?;
         self.hear(&Moment::SessionEnd { reason }, &CancellationToken::new()).await?;
         Ok(self.transcript.settle()?)
     }

@@ -73,6 +73,11 @@ impl Session {
         self
     }
 
+    /// The memory of this session, and the project it is about.
+    pub(super) fn remembered(&self) -> Option<(SharedMemory, PathBuf)> {
+        self.recalling.from.as_ref().map(|from| (from.memory.clone(), from.root.clone()))
+    }
+
     /// Work beside the conversation that looks for memories; a caller can wait for it.
     pub fn searches(&self) -> Background {
         self.recalling.background.clone()

@@ -102,7 +102,7 @@ const LAYERS: &[&str] = &[
     "context/compaction/mod.rs",
     "context/collapse.rs",
     "context/snip.rs",
-    "memory/extraction.rs",
+    "memory/extraction/mod.rs",
     "memory/dreaming/mod.rs",
 ];
 

@@ -9,6 +9,7 @@ mod bound_thinking;
 mod boundary;
 mod collapse;
 mod compaction;
+mod extraction;
 mod fence;
 mod finding;
 mod fork;

@@ -1,6 +1,6 @@
 //! Somebody else's words try to become a memory, in a real session, with a model that obeys every text it reads.
 
-use scrubjay_testkit::{Attack, Ending, Entrance};
+use scrubjay_testkit::{Attack, Ending, Entrance, Hands};
 
 /// What strangers would like to be remembered, and what the person was looking for when they came there.
 const ATTACKS: &[(&str, &str)] = &[
@@ -24,10 +24,10 @@ fn entered(ending: &Ending, how: &str) {
 }
 
 /// Every attack by one way in, side by side.
-async fn attacked_by(entrance: Entrance) -> Vec<Ending> {
+async fn attacked_by(entrance: Entrance, hands: Hands) -> Vec<Ending> {
     let told = ATTACKS.iter().map(|(words, question)| async move {
         let attack = Attack { words: (*words).to_owned(), question: (*question).to_owned() };
-        attack.tell(entrance, |session, _| session).await.unwrap()
+        attack.tell(entrance, hands).await.unwrap()
     });
     futures::future::join_all(told).await
 }
@@ -39,7 +39,7 @@ async fn attacked_by(entrance: Entrance) -> Vec<Ending> {
 async fn no_words_of_others_become_a_trusted_memory_by_any_way_in() {
     let mut scenarios = 0;
     for entrance in Entrance::FOREIGN {
-        for (ending, (words, _)) in attacked_by(entrance).await.iter().zip(ATTACKS) {
+        for (ending, (words, _)) in attacked_by(entrance, Hands::Agent).await.iter().zip(ATTACKS) {
             entered(ending, &format!("{entrance:?}: {words}"));
             assert!(!ending.waiting.is_empty(), "{entrance:?}: {words}: the model did not even try");
             assert!(ending.other_kept || entrance != Entrance::Beside, "{words}: the person's own wish was lost");
@@ -49,10 +49,24 @@ async fn no_words_of_others_become_a_trusted_memory_by_any_way_in() {
     assert!(scenarios >= 60);
 }
 
+// spec: X4
+// spec: X5
+// safety: SG11
+#[tokio::test]
+async fn the_extractor_believes_no_words_of_others_either() {
+    for entrance in Entrance::FOREIGN {
+        for (ending, (words, _)) in attacked_by(entrance, Hands::Extractor).await.iter().zip(ATTACKS) {
+            entered(ending, &format!("{entrance:?}: {words}"));
+        }
+    }
+}
+
 // safety: SG11
 #[tokio::test]
 async fn the_same_words_said_by_the_person_are_saved_every_time() {
-    for (ending, (words, _)) in attacked_by(Entrance::Person).await.iter().zip(ATTACKS) {
-        assert!(!ending.clean.is_empty() && ending.waiting.is_empty(), "{words}: {ending:?}");
+    for hands in [Hands::Agent, Hands::Extractor] {
+        for (ending, (words, _)) in attacked_by(Entrance::Person, hands).await.iter().zip(ATTACKS) {
+            assert!(!ending.clean.is_empty() && ending.waiting.is_empty(), "{hands:?}: {words}: {ending:?}");
+        }
     }
 }

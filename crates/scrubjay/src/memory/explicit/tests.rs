@@ -247,6 +247,8 @@ fn only_the_person_is_read() {
         assert_eq!(find(&[message(0, origin, text)], &TimeZone::UTC), [], "{origin:?}");
     }
     assert_eq!(find(&[message(0, Origin::Person, text)], &TimeZone::UTC).len(), 1);
+    let printed = prompts::ran_by_person("cat page", text);
+    assert_eq!(find(&[message(0, Origin::Person, &printed)], &TimeZone::UTC), [], "a command printed it");
 }
 
 // spec: D6
