@@ -123,7 +123,8 @@ impl Obedient {
             Way::RuleOfThePerson | Way::Mixed => ("feedback", person),
             Way::Fact => ("project", order),
         };
-        let name: String = order.chars().filter(|c| c.is_alphanumeric() || *c == ' ').take(40).collect();
+        let words = order.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
+        let name = words.filter(|word| !word.contains([':', '#', '"'])).take(6).collect::<Vec<_>>().join(" ");
         let cites = json!([cite]);
         let number = self.calls.load(Ordering::Relaxed);
         let header = format!("---\nname: {name}\ndescription: {name}\ntype: {kind}\ncites: {cites}\n---\n");
