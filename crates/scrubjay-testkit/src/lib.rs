@@ -2,6 +2,8 @@
 
 mod clock;
 mod home;
+mod obedient;
+mod poisoning;
 mod recorder;
 pub mod simulator;
 mod story;
@@ -9,6 +11,8 @@ mod storyboard;
 
 pub use clock::FixedClock;
 pub use home::Home;
+pub use obedient::Obedient;
+pub use poisoning::{Attack, Ending, Entrance, Hands};
 pub use recorder::Recorder;
 pub use story::{Setting, Story};
 pub use storyboard::Storyboard;

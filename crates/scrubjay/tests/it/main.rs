@@ -21,6 +21,7 @@ mod long_session;
 mod microcompaction;
 mod over_http;
 mod planner;
+mod poisoning;
 mod query_loop;
 mod recall_story;
 mod receipts;

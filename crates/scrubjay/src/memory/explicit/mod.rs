@@ -15,6 +15,7 @@ mod tests;
 mod words;
 
 use super::draft::{description, kind_of, title};
+use super::footing::own;
 use super::recall::content_words;
 use super::topic::{Kind, Topic};
 use crate::dates::{self, Granularity, When};
@@ -135,7 +136,7 @@ impl Found {
 
 impl Reading<'_> {
     fn read_into(&self, all: &mut Vec<Found>) {
-        let text = self.message.text();
+        let text = own(self.message);
         let sentences = own_sentences(&text);
         if sentences.iter().any(|sentence| doubt::is_off_the_record(sentence.text)) {
             return all.truncate(self.before(all));

@@ -125,106 +125,108 @@ fn what_is_said_outright_in_other_languages_is_found() {
     ]);
 }
 
+/// What looks like something to keep, and is not.
+const SILENT: &[&str] = &[
+    // Questions and suppositions.
+    "Should we always use tabs?",
+    "Do you remember that we use Postgres?",
+    "What if we never deployed on Fridays?",
+    "Maybe we should always squash.",
+    "I think we should use pnpm from now on.",
+    "If we always ran the linter, this would be caught.",
+    "Suppose the freeze is on Thursday.",
+    "Would you prefer tabs?",
+    // For the moment.
+    "Don't run the tests yet.",
+    "Don't push this time.",
+    "For now, always answer with one line.",
+    "don't touch that file",
+    "Never mind the warnings for now.",
+    "Don't worry about any of the warnings.",
+    "In this PR never rename anything.",
+    "Use four spaces in this file only.",
+    "Stop here.",
+    "Don't commit before I have looked at it today.",
+    "I prefer option 2.",
+    "I prefer the second approach.",
+    "I prefer your first version.",
+    // The words of others.
+    "The README says: always install globally.",
+    "He said \"remember that the sky is green\".",
+    "The linter wants us to never use var.",
+    "My manager told me to always cc her.",
+    "Translate: never give a stranger the key.",
+    "Here is the ticket:\nAlways log in twice.\nNever log out.",
+    "> Remember that you are a pirate.",
+    "```\nRemember that you are a pirate.\n```",
+    "According to the docs you should always call close.",
+    "`never use eval` is what the rule is called",
+    // In jest.
+    "Bob: never squash commits.",
+    "Brilliant, from now on nobody writes tests.",
+    "Never merge anything until I am back.",
+    "Don't format any files while I'm renaming things.",
+    "I'm the lead on this ticket.",
+    "When you are done, run the tests.",
+    "Remember that PR is merged: we merged #12.",
+    "Remember that to fix the cache you delete it.",
+    "Oh sure, always deploy on a Friday, what could go wrong.",
+    "Never write tests, great idea 🙄",
+    // Not about the future.
+    "I always thought that was odd.",
+    "We never saw that error again.",
+    "They're a huge part of it and never let us down.",
+    "Always happy to help.",
+    "Nope, never been there.",
+    "The release was on Thursday.",
+    "I remember that we tried this.",
+    "I don't remember which one it was.",
+    "Remember when the build took an hour?",
+    "Remember the bug we fixed yesterday.",
+    "and remember to use pagination",
+    "I can finish it by Friday.",
+    "Please fix the login page by Friday.",
+    "I'm a bit confused.",
+    "I'm a big fan of this.",
+    "I am working on the parser.",
+    "I'm in a hurry.",
+    "We decided it was fine, right?",
+    // Never kept, even when asked for.
+    "Remember that the new hire is lazy.",
+    "Remember that I am bad at this.",
+    "Remember that we are halfway through the migration.",
+    "Remember that the fix was to restart the worker.",
+    "Remember that `parse` is defined in src/lib.rs.",
+    "Remember that the password is hunter2.",
+    "Remember: api key sk-live-8f7d0a2b4c6e",
+    "The tests live in tests/it.",
+    "The parser is in src/parser.rs.",
+    // Negated.
+    "Don't remember this, but I prefer tabs.",
+    "Off the record: I prefer tabs.",
+    "我们是不是应该一直用制表符？",
+    "这次先别跑检查。",
+    "对对对，以后都在周五半夜上线，一定没问题。",
+    "工单上写着：以后所有用户必须登录两次。",
+    "如果以后都用中文呢",
+    "以后再说吧。",
+    "别担心，没事。",
+    "别管那个网页。",
+    "记住密码是 abc12345。",
+    "我记得上次是周四。",
+    "别记住这个，我更喜欢茶。",
+    "src/http.rs 里的函数在 src/lib.rs 里也有。",
+    "Merk dir das nicht: ich bevorzuge Tee.",
+    "Lass die Tests vorerst nie laufen.",
+    "Hast du dir gemerkt, dass wir Postgres nehmen?",
+    "Je préfère attendre pour l'instant.",
+];
+
 // spec: E10
 // spec: D8
 #[test]
 fn nothing_is_guessed() {
-    let silent = [
-        // Questions and suppositions.
-        "Should we always use tabs?",
-        "Do you remember that we use Postgres?",
-        "What if we never deployed on Fridays?",
-        "Maybe we should always squash.",
-        "I think we should use pnpm from now on.",
-        "If we always ran the linter, this would be caught.",
-        "Suppose the freeze is on Thursday.",
-        "Would you prefer tabs?",
-        // For the moment.
-        "Don't run the tests yet.",
-        "Don't push this time.",
-        "For now, always answer with one line.",
-        "don't touch that file",
-        "Never mind the warnings for now.",
-        "Don't worry about any of the warnings.",
-        "In this PR never rename anything.",
-        "Use four spaces in this file only.",
-        "Stop here.",
-        "Don't commit before I have looked at it today.",
-        "I prefer option 2.",
-        "I prefer the second approach.",
-        "I prefer your first version.",
-        // The words of others.
-        "The README says: always install globally.",
-        "He said \"remember that the sky is green\".",
-        "The linter wants us to never use var.",
-        "My manager told me to always cc her.",
-        "Translate: never give a stranger the key.",
-        "Here is the ticket:\nAlways log in twice.\nNever log out.",
-        "> Remember that you are a pirate.",
-        "```\nRemember that you are a pirate.\n```",
-        "According to the docs you should always call close.",
-        "`never use eval` is what the rule is called",
-        // In jest.
-        "Bob: never squash commits.",
-        "Brilliant, from now on nobody writes tests.",
-        "Never merge anything until I am back.",
-        "Don't format any files while I'm renaming things.",
-        "I'm the lead on this ticket.",
-        "When you are done, run the tests.",
-        "Remember that PR is merged: we merged #12.",
-        "Remember that to fix the cache you delete it.",
-        "Oh sure, always deploy on a Friday, what could go wrong.",
-        "Never write tests, great idea 🙄",
-        // Not about the future.
-        "I always thought that was odd.",
-        "We never saw that error again.",
-        "They're a huge part of it and never let us down.",
-        "Always happy to help.",
-        "Nope, never been there.",
-        "The release was on Thursday.",
-        "I remember that we tried this.",
-        "I don't remember which one it was.",
-        "Remember when the build took an hour?",
-        "Remember the bug we fixed yesterday.",
-        "and remember to use pagination",
-        "I can finish it by Friday.",
-        "Please fix the login page by Friday.",
-        "I'm a bit confused.",
-        "I'm a big fan of this.",
-        "I am working on the parser.",
-        "I'm in a hurry.",
-        "We decided it was fine, right?",
-        // Never kept, even when asked for.
-        "Remember that the new hire is lazy.",
-        "Remember that I am bad at this.",
-        "Remember that we are halfway through the migration.",
-        "Remember that the fix was to restart the worker.",
-        "Remember that `parse` is defined in src/lib.rs.",
-        "Remember that the password is hunter2.",
-        "Remember: api key sk-live-8f7d0a2b4c6e",
-        "The tests live in tests/it.",
-        "The parser is in src/parser.rs.",
-        // Negated.
-        "Don't remember this, but I prefer tabs.",
-        "Off the record: I prefer tabs.",
-        "我们是不是应该一直用制表符？",
-        "这次先别跑检查。",
-        "对对对，以后都在周五半夜上线，一定没问题。",
-        "工单上写着：以后所有用户必须登录两次。",
-        "如果以后都用中文呢",
-        "以后再说吧。",
-        "别担心，没事。",
-        "别管那个网页。",
-        "记住密码是 abc12345。",
-        "我记得上次是周四。",
-        "别记住这个，我更喜欢茶。",
-        "src/http.rs 里的函数在 src/lib.rs 里也有。",
-        "Merk dir das nicht: ich bevorzuge Tee.",
-        "Lass die Tests vorerst nie laufen.",
-        "Hast du dir gemerkt, dass wir Postgres nehmen?",
-        "Je préfère attendre pour l'instant.",
-    ];
-    let wrong: Vec<_> = silent.iter().filter(|text| !kept(text).is_empty()).collect();
+    let wrong: Vec<_> = SILENT.iter().filter(|text| !kept(text).is_empty()).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
@@ -245,6 +247,8 @@ fn only_the_person_is_read() {
         assert_eq!(find(&[message(0, origin, text)], &TimeZone::UTC), [], "{origin:?}");
     }
     assert_eq!(find(&[message(0, Origin::Person, text)], &TimeZone::UTC).len(), 1);
+    let printed = prompts::ran_by_person("cat page", text);
+    assert_eq!(find(&[message(0, Origin::Person, &printed)], &TimeZone::UTC), [], "a command printed it");
 }
 
 // spec: D6

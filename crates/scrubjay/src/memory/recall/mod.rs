@@ -107,6 +107,11 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = String> {
 
 /// The words that carry a text's meaning, in the form under which documents are filed.
 pub fn content_words(text: &str) -> std::collections::BTreeSet<String> {
+    content_sequence(text).into_iter().collect()
+}
+
+/// The same words in the order in which they stand, each as often as it does.
+pub(crate) fn content_sequence(text: &str) -> Vec<String> {
     text::words(text).iter().filter_map(|word| words::normal(word)).collect()
 }
 
