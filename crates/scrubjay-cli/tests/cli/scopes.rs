@@ -225,12 +225,12 @@ async fn a_planted_credential_is_in_no_log_error_report_export_or_note() {
     assert!(files(&exported).len() >= 2 && files(&exported).iter().all(|file| !has_text(file, &token())));
     let holders: Vec<PathBuf> = files(&stage.home()).into_iter().filter(|file| has_text(file, &token())).collect();
     assert!(!holders.is_empty(), "it was planted");
-    let notes = files(&stage.home()).into_iter().find(|file| file.ends_with("notes.md")).unwrap();
+    let notes = files(&stage.home()).into_iter().find(|file| file.ends_with("session-memory/summary.md")).unwrap();
     assert!(has_text(&notes, "[REDACTED:"), "the notes speak of it, and do not say it");
     for file in holders {
         let path = file.display().to_string();
         let exact = path.contains("/memory/") || path.contains("/journal/") || path.contains("/recall/");
         let record = path.ends_with(".jsonl") || path.contains("tool-results") || path.contains("/blobs/");
-        assert!((exact || record) && !path.ends_with("notes.md") && !path.ends_with("ledger.jsonl"), "{path}");
+        assert!((exact || record) && !path.contains("session-memory") && !path.ends_with("ledger.jsonl"), "{path}");
     }
 }

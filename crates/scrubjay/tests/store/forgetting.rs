@@ -35,7 +35,6 @@ fn poisoned(memory: &mut Memory) {
 }
 
 // spec: X5
-// safety: R-undo
 #[test]
 fn everything_that_rests_on_a_source_is_found_and_nothing_else() {
     let bench = Bench::new();

@@ -2,9 +2,14 @@
 
 use crate::bench::{Bench, entry, forget, in_order, memory_text, paths, save, try_save};
 use scrubjay::memory::{
-    Basis, Cause, Change, Edit, Fault, Finding, Memory, MemoryError, SharedMemory, Source, Speaker, Team, Trust,
+    Basis, Cause, Change, Edit, Fault, Finding, Memory, MemoryError, MemoryTool, SharedMemory, Source, Speaker, Team,
+    Trust,
 };
+use scrubjay::message::{Block, Message, MessageId, Origin, Role, SessionId};
 use scrubjay::paths::Layout;
+use scrubjay::tool::Occasion;
+use scrubjay::tools::{Keeper as _, Replacement};
+use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -152,6 +157,35 @@ fn a_line_of_the_team_index_cannot_carry_a_credential_over() {
     assert_eq!(bench.file("team/MEMORY.md").unwrap(), "- [Wiki](wiki.md) — where it is\n");
 }
 
+// spec: G2
+#[test]
+fn neither_file_tools_nor_the_memory_tool_share_a_credential() {
+    let bench = team();
+    let project = Layout::at(bench.held.path().join("data")).project(Path::new("/home/ada/birds"), &bench.limits);
+    let (shared, _) = SharedMemory::open(&bench.place, &project, Arc::new(bench.clock.clone()), &bench.limits).unwrap();
+    let asked = Message {
+        id: MessageId::new("m"),
+        role: Role::User,
+        origin: Origin::Person,
+        at: jiff::Timestamp::UNIX_EPOCH,
+        blocks: vec![Block::text("Remember how we deploy.")],
+    };
+    let occasion = Occasion { session: SessionId::new("s"), history: vec![Arc::new(asked)].into(), errand: None };
+    let (path, text) = (shared.dir().join("team/deploys.md"), leaking());
+    let written =
+        shared.replace(&Replacement { path: &path, before: None, bytes: text.as_bytes(), occasion: &occasion });
+    assert!(written.unwrap_err().contains("looks like a credential"));
+    shared.with(|memory| save(memory, "deploys.md", &leaking()));
+    let tool = MemoryTool::new(shared.clone(), &bench.limits);
+    let create = json!({ "command": "create", "path": "/memories/team/d.md", "file_text": text });
+    let rename = json!({ "command": "rename", "old_path": "/memories/deploys.md", "new_path": "/memories/team/d.md" });
+    for command in [create, rename] {
+        let said = tool.answer(&command, &occasion).unwrap_err();
+        assert!(said.contains("looks like a credential") && !said.contains(&token()), "{said}");
+    }
+    assert_eq!(bench.files(), ["MEMORY.md", "deploys.md"]);
+}
+
 // spec: G1
 #[test]
 fn what_is_about_the_person_is_never_shared() {
@@ -193,7 +227,6 @@ fn what_somebody_else_shared_is_theirs_and_no_more() {
     assert_eq!(memory.rests_on("team/ours.md"), None, "what the person writes rests on the person");
 }
 
-/// The scan of shared texts is done once for each text, not at every look.
 // spec: G2
 #[test]
 fn a_team_that_is_off_is_neither_read_nor_written() {
@@ -205,7 +238,6 @@ fn a_team_that_is_off_is_neither_read_nor_written() {
 }
 
 // spec: X5
-// safety: R-retr
 #[test]
 fn one_tainted_source_takes_two_of_five_places() {
     let bench = Bench::new();
