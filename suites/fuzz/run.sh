@@ -16,7 +16,7 @@ bad=0
 for target in "${targets[@]}"; do
     mkdir -p "$room/$target" "seeds/$target"
     # An input that takes longer than this many seconds, or more memory than this many megabytes, is a finding.
-    if cargo $toolchain fuzz run --fuzz-dir . "$target" "$room/$target" "seeds/$target" -- \
+    if cargo $toolchain fuzz run --fuzz-dir . $([ "$target" != reply ] || echo --features=reply) "$target" "$room/$target" "seeds/$target" -- \
         -max_total_time="$seconds" -timeout=5 -rss_limit_mb=512 -max_len=8192 -print_final_stats=1 -verbosity=0 >"$room/$target.log" 2>&1
     then
         runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$room/$target.log")
