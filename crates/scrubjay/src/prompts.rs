@@ -34,6 +34,9 @@ pub const HOW_DATE_HAN: &str = include_str!("../prompts/explicit/how-date.zh.md"
 pub const CONFIRMED: &str = include_str!("../prompts/explicit/confirmed.md");
 /// The same in Chinese.
 pub const CONFIRMED_HAN: &str = include_str!("../prompts/explicit/confirmed.zh.md");
+/// All of these.
+pub const EXPLICIT: &[&str] =
+    &[HOW_RULE, HOW_RULE_HAN, HOW_DECISION, HOW_DECISION_HAN, HOW_DATE, HOW_DATE_HAN, CONFIRMED, CONFIRMED_HAN];
 
 /// Who the model is and where it works. Nothing in it changes within a session.
 pub fn system(surroundings: &Surroundings) -> String {

@@ -31,20 +31,22 @@ pub struct Learns {
 pub(super) struct Learning {
     how: Option<Learns>,
     background: Background,
-    sender: mpsc::UnboundedSender<Option<Home>>,
-    receiver: mpsc::UnboundedReceiver<Option<Home>>,
+    sender: mpsc::UnboundedSender<Home>,
+    receiver: mpsc::UnboundedReceiver<Home>,
     /// How far extractions have come that the record has not heard of yet.
     reached: Reached,
 }
 
 type Reached = Arc<Mutex<Option<MessageId>>>;
 
-/// An extraction that came home: what it cost, how far it came, and when it was done. One that found nothing new to look at
-/// did not leave.
-struct Home {
-    outcome: Outcome,
-    extracted: Result<Extracted, String>,
-    at: Timestamp,
+/// An extraction that came home.
+enum Home {
+    /// A fork: what it cost, how far it came, and when it was done.
+    Fork { outcome: Box<Outcome>, extracted: Result<Extracted, String>, at: Timestamp },
+    /// Code, which costs nothing and always comes to its end.
+    Code { extracted: Extracted, at: Timestamp },
+    /// There was nothing left to look at, and no fork has left.
+    Nothing,
 }
 
 impl Default for Learning {
@@ -74,8 +76,10 @@ impl Session {
         if let Some(at) = extraction::own_write(&fresh, memory.dir(), &self.desk.dir) {
             self.pass_over(fresh.drain(..=at).collect())?;
         }
-        let due = extraction::due(&fresh, &self.desk.settings) && self.desk.model.is_a_mind();
-        if !due || !self.may_start(extraction::ERRAND) {
+        let by = if self.desk.model.is_a_mind() { Learner::Model } else { Learner::Code };
+        if !extraction::due(&fresh, &self.desk.settings)
+            || (by == Learner::Model && !self.may_start(extraction::ERRAND))
+        {
             return Ok(());
         }
         let instructions = self.transcript.view().instructions().iter().map(|message| message.text()).collect();
@@ -90,11 +94,23 @@ impl Session {
             reached: self.learning.reached.clone(),
             sender: self.learning.sender.clone(),
         };
+        match by {
+            Learner::Model => self.send_to_learn(lesson),
+            Learner::Code | Learner::Agent => {
+                self.learning.background.offer(move |_| async move {
+                    tokio::task::spawn_blocking(move || lesson.outright()).await.unwrap_or_default();
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn send_to_learn(&mut self, lesson: Lesson) {
         let (bench, sender) = (self.learning.background.clone(), self.learning.sender.clone());
         let offered = self.send_beside(&bench, move || async move {
             let trip = tokio::task::spawn_blocking(move || lesson.trip()).await.ok().flatten();
             if trip.is_none() {
-                sender.send(None).unwrap_or_default();
+                sender.send(Home::Nothing).unwrap_or_default();
             }
             trip
         });
@@ -102,7 +118,6 @@ impl Session {
         if matches!(offered, Offered::ReplacedOlder | Offered::TooLate) {
             self.progressed(extraction::ERRAND, &Progress::Stopped);
         }
-        Ok(())
     }
 
     fn learner(&self) -> Option<(Learns, SharedMemory, PathBuf)> {
@@ -123,27 +138,36 @@ impl Session {
     /// Record what came home since the last look.
     pub(super) fn hear_of_learning(&mut self) -> Result<(), Error> {
         while let Ok(home) = self.learning.receiver.try_recv() {
-            let Some(Home { outcome, extracted, at }) = home else {
-                self.progressed(extraction::ERRAND, &Progress::Stopped);
-                continue;
-            };
-            self.receipts_of_errand(&outcome.calls, at, outcome.took);
-            let progress = match &extracted {
-                Ok(_) => outcome.progress(),
-                Err(_) if outcome.ending == Ending::Cancelled => Progress::Stopped,
-                Err(why) => outcome.without_progress(why),
-            };
-            self.progressed(extraction::ERRAND, &progress);
-            for call in outcome.calls {
-                self.transcript.append(Entry::Replied(call), at)?;
+            match home {
+                Home::Fork { outcome, extracted, at } => self.hear_of_fork(*outcome, extracted, at)?,
+                Home::Code { extracted, at } => self.transcript.append(Entry::Extracted(extracted), at)?,
+                Home::Nothing => self.progressed(extraction::ERRAND, &Progress::Stopped),
             }
-            let entry = match extracted {
-                Ok(extracted) => Entry::Extracted(extracted),
-                Err(because) => Entry::Failed { layer: Extracted::LAYER.to_owned(), because },
-            };
-            self.transcript.append(entry, at)?;
         }
         Ok(())
+    }
+
+    fn hear_of_fork(
+        &mut self,
+        outcome: Outcome,
+        extracted: Result<Extracted, String>,
+        at: Timestamp,
+    ) -> Result<(), Error> {
+        self.receipts_of_errand(&outcome.calls, at, outcome.took);
+        let progress = match &extracted {
+            Ok(_) => outcome.progress(),
+            Err(_) if outcome.ending == Ending::Cancelled => Progress::Stopped,
+            Err(why) => outcome.without_progress(why),
+        };
+        self.progressed(extraction::ERRAND, &progress);
+        for call in outcome.calls {
+            self.transcript.append(Entry::Replied(call), at)?;
+        }
+        let entry = match extracted {
+            Ok(extracted) => Entry::Extracted(extracted),
+            Err(because) => Entry::Failed { layer: Extracted::LAYER.to_owned(), because },
+        };
+        Ok(self.transcript.append(entry, at)?)
     }
 
     /// On the way out: give extractions a while, stop what does not finish or what nobody wants to wait for.
@@ -172,22 +196,42 @@ struct Lesson {
     origins: Origins,
     desk: Desk,
     reached: Reached,
-    sender: mpsc::UnboundedSender<Option<Home>>,
+    sender: mpsc::UnboundedSender<Home>,
 }
 
 impl Lesson {
-    /// What an extraction before this one has looked at is not looked at again.
-    fn trip(mut self) -> Option<Trip> {
+    /// What an extraction before this one has looked at is not looked at again. The last message that is left, if the person
+    /// said something among them.
+    fn leave_out_reached(&mut self) -> Option<MessageId> {
         let reached = self.reached.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(at) = self.fresh.iter().position(|message| Some(&message.id) == reached.as_ref()) {
             self.fresh.drain(..=at);
         }
         self.fresh.iter().find(|message| message.origin == Origin::Person)?;
+        self.fresh.last().map(|message| message.id.clone())
+    }
+
+    /// Without a model: what the person said outright.
+    fn outright(mut self) {
+        let Some(upto) = self.leave_out_reached() else { return };
+        let Self { fresh, memory, grounds, desk, reached, sender, .. } = self;
+        let scribe = Scribe::new(memory.clone(), grounds.hearing(&fresh, memory.dir()));
+        scribe.take_down(&fresh);
+        let done = scribe.done();
+        done.announcements().into_iter().for_each(|told| desk.events.notice(told));
+        reach(&reached, &upto);
+        let (messages, refused) = (fresh.len() as u64, done.refused.len() as u64);
+        let extracted = Extracted { upto, messages, by: Learner::Code, saved: done.files, refused, denied: 0 };
+        sender.send(Home::Code { extracted, at: desk.clock.now() }).unwrap_or_default();
+    }
+
+    fn trip(mut self) -> Option<Trip> {
+        let upto = self.leave_out_reached()?;
         let Self { fresh, memory, grounds, origins, desk, reached, sender } = self;
-        let upto = fresh.last()?.id.clone();
         let grounds = grounds.hearing(&fresh, memory.dir());
         let errand = extraction::errand(&fresh, &grounds, &memory, &desk.gate);
         let scribe = Arc::new(Scribe::new(memory, grounds));
+        scribe.let_go(&fresh);
         let (events, clock) = (desk.events.clone(), desk.clock.clone());
         let desk = Desk { tools: extraction::hands(&desk.tools, &scribe), ..desk };
         let messages = fresh.len() as u64;
@@ -197,7 +241,7 @@ impl Lesson {
                 reach(&reached, &extracted.upto);
             }
             // A session that has ended in the meantime has no use for the news.
-            sender.send(Some(Home { outcome, extracted, at: clock.now() })).unwrap_or_default();
+            sender.send(Home::Fork { outcome: Box::new(outcome), extracted, at: clock.now() }).unwrap_or_default();
         };
         Some(Trip { origins, errand, desk, home: Box::new(home) })
     }

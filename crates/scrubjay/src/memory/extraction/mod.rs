@@ -2,13 +2,14 @@
 //!
 //! What:   what an answer taught that a later session could not find out becomes a memory, citing who said it.
 //! When:   after a final answer of the main agent, for what was said since the last time; at once when told to remember.
-//! Cost:   one forked errand of at most five turns that reads the conversation from the cache.
+//! Cost:   one forked errand of at most five turns that reads the conversation from the cache; nothing without a model.
 //! Spares: the person saying things twice, session after session.
 //! Leaves: what the agent saved by itself, what is written down elsewhere, and everything that nobody said.
 
 mod draft;
 mod evidence;
 mod judge;
+mod outright;
 mod scribe;
 mod support;
 mod worth;

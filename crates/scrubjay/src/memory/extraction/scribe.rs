@@ -1,7 +1,7 @@
 //! The hands of an extraction: the parent's tools by name, of which the shell starts nothing and writing passes the filter.
 
 use super::super::SharedMemory;
-use super::super::journal::Cause;
+use super::super::journal::{Cause, ChangeId};
 use super::super::provenance::Trust;
 use super::super::store::Change;
 use super::Grounds;
@@ -20,8 +20,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Keeps the memory while an extraction writes: every write passes the filter.
 pub struct Scribe {
-    memory: SharedMemory,
-    grounds: Grounds,
+    pub(super) memory: SharedMemory,
+    pub(super) grounds: Grounds,
     done: Mutex<Saved>,
 }
 
@@ -32,6 +32,8 @@ pub struct Saved {
     pub files: Vec<String>,
     /// Those of them that wait for the person's word.
     pub apart: Vec<String>,
+    /// Files that were removed because the person wanted them forgotten, each with its change.
+    pub removed: Vec<(String, ChangeId)>,
     /// Why writes were refused.
     pub refused: Vec<String>,
 }
@@ -48,6 +50,10 @@ impl Saved {
         if !self.apart.is_empty() {
             told.push(format!("Memory kept apart until you confirm it: {}", self.apart.join(", ")));
         }
+        let gone = |(file, change): &(String, ChangeId)| {
+            format!("Memory forgotten: {file} · bring it back with `scrubjay memory undo {change}`")
+        };
+        told.extend(self.removed.iter().map(gone));
         told
     }
 }
@@ -96,7 +102,7 @@ impl Scribe {
         Ok(Kept { digest, told, notices: vec![format!("memory: {receipt}")] })
     }
 
-    fn lock(&self) -> MutexGuard<'_, Saved> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Saved> {
         self.done.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -5,6 +5,7 @@ use super::super::footing::{MOST, SOME, shared};
 use super::super::recall::content_words;
 use super::evidence::{Statement, plain, sentences};
 use crate::dates::{self, When};
+use crate::prompts;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use regex::Regex;
@@ -85,7 +86,7 @@ impl<'a> Cited<'a> {
         self.inexact(&whole, said).or_else(|| {
             let mut carried = self.quoted.clone();
             let mut part = Part::Statement;
-            for sentence in sentences(&topic.body) {
+            for sentence in sentences(&without_ours(&topic.body)) {
                 part = part.of(sentence);
                 let words = bearing(sentence);
                 let enough = match part {
@@ -133,6 +134,11 @@ impl<'a> Cited<'a> {
             || content_words(&stem).is_subset(&self.said)
                 && !stem.contains(|c: char| c.is_ascii_digit() || "/._".contains(c))
     }
+}
+
+/// A body without the sentences that code itself puts into a memory: they say how to use it, and nobody has to have said them.
+fn without_ours(body: &str) -> String {
+    prompts::EXPLICIT.iter().fold(body.to_owned(), |body, ours| body.replace(ours.trim_end(), ""))
 }
 
 /// Which part of a memory a sentence belongs to.
