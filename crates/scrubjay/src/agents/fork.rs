@@ -35,9 +35,20 @@ pub struct Origins {
 
 /// Run an errand to its end. Cancelling the parent's token stops it; the reverse does not hold.
 pub async fn run(origins: Origins, errand: &Errand, desk: &Desk, cancel: &CancellationToken) -> Outcome {
+    run_watched(origins, errand, desk, cancel, &|_| {}).await
+}
+
+/// The same, with somebody who hears what it says as it says it.
+pub async fn run_watched(
+    origins: Origins,
+    errand: &Errand,
+    desk: &Desk,
+    cancel: &CancellationToken,
+    watch: &(dyn Fn(&Message) + Send + Sync),
+) -> Outcome {
     let (shared, left) = (origins.prompt.history.len(), desk.clock.now());
     let mut fork = Fork::new(origins, errand, desk);
-    let ending = fork.work(errand, desk, cancel).await;
+    let ending = fork.work(errand, desk, cancel, watch).await;
     let Fork { prompt, mut outcome, .. } = fork;
     outcome.messages = prompt.history[shared..].to_vec();
     outcome.ending = ending;
@@ -78,7 +89,13 @@ impl Fork {
         Self { session, prompt, seen, results, gate: without_forks(errand.gate.clone()), outcome }
     }
 
-    async fn work(&mut self, errand: &Errand, desk: &Desk, cancel: &CancellationToken) -> Ending {
+    async fn work(
+        &mut self,
+        errand: &Errand,
+        desk: &Desk,
+        cancel: &CancellationToken,
+        watch: &(dyn Fn(&Message) + Send + Sync),
+    ) -> Ending {
         for turn in 1..=errand.turns {
             let reply = match turn::sample(desk, &self.prompt, Stage::Back, cancel).await {
                 Ok(reply) => reply,
@@ -93,6 +110,7 @@ impl Fork {
                 cleared: reply.cleared,
             });
             let calls = self.hear(&reply, desk, turn);
+            self.prompt.history.last().into_iter().for_each(|said| watch(said));
             if calls.is_empty() {
                 return Ending::Done;
             }

@@ -58,6 +58,8 @@ mod shared;
 mod footing;
 mod keeping;
 mod tool;
+// kept in order
+pub mod dreaming;
 
 pub use check::{Fault, Finding};
 pub use folder::Stamp;

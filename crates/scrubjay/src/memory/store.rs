@@ -38,6 +38,8 @@ pub struct Place {
     pub provenance: PathBuf,
     /// What was removed.
     pub trash: PathBuf,
+    /// What dreams propose, and what the last one has seen.
+    pub dreams: PathBuf,
     /// Whether an index is kept.
     pub index: Index,
     /// Whether the shared folder belongs to it.
@@ -52,6 +54,7 @@ impl Place {
             journal: project.journal(),
             provenance: project.provenance(),
             trash: project.trash(),
+            dreams: project.dreams(),
             index: Index::Kept,
             team: Team::Off,
         }

@@ -2,6 +2,7 @@
 //! Read this file top to bottom and you have read the engine.
 
 mod compacting;
+mod dreaming;
 mod hiding;
 mod instructing;
 mod moments;
@@ -15,6 +16,7 @@ pub use compacting::Compacted;
 pub use instructing::Instructed;
 pub use recalling::Remembering;
 
+use dreaming::Dreaming;
 use instructing::Rereading;
 use noting::Noting;
 use recalling::Recalling;
@@ -50,6 +52,7 @@ pub struct Session {
     interrupt: Interrupt,
     noting: Noting,
     recalling: Recalling,
+    dreaming: Dreaming,
     receipts: Receipts,
     /// Whether the person was told that the window is nearly full.
     warned: bool,
@@ -113,9 +116,10 @@ impl Session {
     pub fn new(transcript: Transcript, desk: Desk, opening: Opening) -> Result<Self, Error> {
         let receipts = Receipts::open(&transcript, &desk);
         let (interrupt, noting, recalling) = (Interrupt::default(), Noting::default(), Recalling::default());
+        let dreaming = Dreaming::default();
         let (warned, weighed, rules, reread) = (false, 0, Vec::new(), None);
         let mut session =
-            Self { transcript, desk, interrupt, noting, recalling, receipts, warned, weighed, rules, reread };
+            Self { transcript, desk, interrupt, noting, recalling, dreaming, receipts, warned, weighed, rules, reread };
         session.open(opening)?;
         session.close_open_calls()?;
         Ok(session)
@@ -143,6 +147,7 @@ impl Session {
                 false => self.run_tools(&reply, &cancel).await?,
             };
             if go_on == GoOn::No {
+                self.dream_if_due()?;
                 return Ok(answering.finish(&reply));
             }
         }
@@ -152,6 +157,7 @@ impl Session {
     /// Everything before a request: fit the window, change what pays, announce it, make it safe on disk, render.
     async fn ready(&mut self, cancel: &CancellationToken) -> Result<Prompt, Error> {
         self.hear_of_notes()?;
+        self.hear_of_dreams()?;
         if !self.compact_if_due(cancel).await? {
             self.plan_ahead(cancel).await?;
         }

@@ -73,6 +73,11 @@ impl Session {
         self
     }
 
+    /// The memory it recalls from, where there is one.
+    pub(super) fn remembered(&self) -> Option<&Remembering> {
+        self.recalling.from.as_ref()
+    }
+
     /// Work beside the conversation that looks for memories; a caller can wait for it.
     pub fn searches(&self) -> Background {
         self.recalling.background.clone()
