@@ -1,6 +1,6 @@
 //! Layer 6 in the loop: after an answer, when it is time, the memory is put in order beside the conversation.
 
-use super::{Error, Session};
+use super::{Error, Remembering, Session};
 use crate::agents::background::Background;
 use crate::agents::fork::{self, Origins};
 use crate::desk::Desk;
@@ -10,7 +10,7 @@ use crate::memory::dreaming::{
 use crate::settings::key;
 use crate::transcript::{Call, Entry};
 use jiff::Timestamp;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -45,9 +45,13 @@ const LAYER: &str = dreaming::ERRAND;
 impl Session {
     /// Dreams over this session's memory, where it has one.
     pub fn dreams(&self) -> Option<Dreams> {
-        let from = self.remembered()?;
-        let sessions = self.transcript.path().and_then(Path::parent)?;
-        Some(Dreams::over(from.memory.clone(), sessions, &from.root, &self.desk))
+        let Bedroom { from, sessions } = self.bedroom()?;
+        Some(Dreams::over(from.memory, &sessions, &from.root, &self.desk))
+    }
+
+    fn bedroom(&self) -> Option<Bedroom> {
+        let from = self.remembered()?.clone();
+        Some(Bedroom { from, sessions: self.transcript.path().and_then(Path::parent)?.to_owned() })
     }
 
     /// A dream that runs beside this session, or the last one that did.
@@ -63,18 +67,26 @@ impl Session {
         if tired || self.dreaming.background.is_busy() || !self.desk.settings.flag(&key::DREAMING) {
             return Ok(());
         }
-        let Some(sleeper) = self.sleeper() else { return Ok(()) };
+        let (now, gates) = (self.desk.clock.now(), self.dreaming.gates.lock().unwrap_or_else(PoisonError::into_inner));
+        let closed = gates.are_known_closed(now, &self.desk.limits);
+        drop(gates);
+        let Some(bedroom) = self.bedroom().filter(|_| !closed) else { return Ok(()) };
+        let sleeper = self.sleeper();
         let (gates, sender) = (self.dreaming.gates.clone(), self.dreaming.sender.clone());
         let shown = self.dreaming.progress.clone();
         self.dreaming.background.offer(move |cancel| async move {
-            let (dreams, current) = (sleeper.dreams.clone(), sleeper.origins.session.to_string());
+            // The memory may be in use at this moment, and nobody waits for that but the dream.
+            let (desk, current) = (sleeper.desk.clone(), sleeper.origins.session.to_string());
             let looking = tokio::task::spawn_blocking(move || {
-                gates.lock().unwrap_or_else(PoisonError::into_inner).look(&dreams, &current, Switch::On)
+                let Bedroom { from, sessions } = bedroom;
+                let dreams = Dreams::over(from.memory, &sessions, &from.root, &desk);
+                let news = gates.lock().unwrap_or_else(PoisonError::into_inner).look(&dreams, &current, Switch::On);
+                news.map(|news| (dreams, news))
             });
-            let Ok(Ok(news)) = looking.await else { return };
+            let Ok(Ok((dreams, news))) = looking.await else { return };
             let progress = Progress::below(&cancel);
             *shown.lock().unwrap_or_else(PoisonError::into_inner) = Some(progress.clone());
-            let home = sleeper.sleep(news, progress).await;
+            let home = sleeper.sleep(dreams, news, progress).await;
             // Whoever dreams already does it for us; a session that has ended has no use for the news.
             if !matches!(home.landed, Err(DreamError::Busy(_))) {
                 sender.send(home).unwrap_or_default();
@@ -86,21 +98,18 @@ impl Session {
     /// Dream now, whatever the gates say, and wait for it. `progress` shows it, and stops it.
     pub async fn dream(&mut self, dreams: Dreams, progress: Progress) -> Result<Landed, DreamError> {
         let failed = |error: Error| DreamError::Failed(error.to_string());
-        let Some(sleeper) = self.sleeper() else {
-            return Err(DreamError::Failed("there is no memory here".to_owned()));
-        };
-        let sleeper = Sleeper { dreams, ..sleeper };
-        let news = sleeper.dreams.news(sleeper.origins.session.as_str())?;
-        let Home { landed, calls, took, at } = sleeper.sleep(news, progress).await;
+        let sleeper = self.sleeper();
+        let (asked, current) = (dreams.clone(), sleeper.origins.session.to_string());
+        let news = beside(move || asked.news(&current)).await?;
+        let Home { landed, calls, took, at } = sleeper.sleep(dreams, news, progress).await;
         self.book_dream(calls, took, at).map_err(failed)?;
         landed
     }
 
-    fn sleeper(&mut self) -> Option<Sleeper> {
-        let dreams = self.dreams()?;
+    fn sleeper(&mut self) -> Sleeper {
         let mind = self.desk.model.is_a_mind() && self.may_work_in_background();
         let mind = if mind { Switch::On } else { Switch::Off };
-        Some(Sleeper { dreams, origins: self.origins(), desk: self.desk.clone(), mind })
+        Sleeper { origins: self.origins(), desk: self.desk.clone(), mind }
     }
 
     /// Record what came home, and say so in one line.
@@ -143,9 +152,14 @@ impl Session {
     }
 }
 
-/// Everything one dream needs.
+/// What is dreamt over.
+struct Bedroom {
+    from: Remembering,
+    sessions: PathBuf,
+}
+
+/// Whoever dreams.
 struct Sleeper {
-    dreams: Dreams,
     origins: Origins,
     desk: Desk,
     /// Whether a model may be asked.
@@ -153,10 +167,13 @@ struct Sleeper {
 }
 
 impl Sleeper {
-    async fn sleep(self, news: News, progress: Progress) -> Home {
+    async fn sleep(self, dreams: Dreams, news: News, progress: Progress) -> Home {
         let (clock, left) = (self.desk.clock.clone(), self.desk.clock.now());
-        let (mut calls, mut denials) = (Vec::new(), 0);
-        let landed = self.dream(news, &progress, &mut calls, &mut denials).await;
+        let (mut calls, mut denials, watched) = (Vec::new(), 0, progress.clone());
+        let landed = match beside(move || dreams.plan(news, watched)).await {
+            Ok(dream) => self.dream(dream, &mut calls, &mut denials).await,
+            Err(error) => Err(error),
+        };
         let (status, touched) = match &landed {
             Ok(landed) => (Status::Completed, landed.touched()),
             Err(DreamError::Killed) => (Status::Killed, Vec::new()),
@@ -167,15 +184,8 @@ impl Sleeper {
         Home { landed, calls, took: Duration::try_from(at.duration_since(left)).unwrap_or_default(), at }
     }
 
-    async fn dream(
-        self,
-        news: News,
-        progress: &Progress,
-        calls: &mut Vec<Call>,
-        denials: &mut u64,
-    ) -> Result<Landed, DreamError> {
-        let (dreams, watched) = (self.dreams.clone(), progress.clone());
-        let dream = beside(move || dreams.plan(news, watched)).await?;
+    async fn dream(self, dream: Dream, calls: &mut Vec<Call>, denials: &mut u64) -> Result<Landed, DreamError> {
+        let progress = dream.progress().clone();
         let judgement = match self.mind == Switch::On && dream.needs_judgement() {
             false => Judgement::Nobody,
             true => {

@@ -11,8 +11,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 const DUPLICATE: usize = 70;
 /// The same for memories that a model should look at.
 const ALIKE: usize = 50;
-/// A word that more memories have says nothing about two of them.
+/// Two memories that share a word which more have than this are not worth comparing for it.
 const RARE: usize = 32;
+/// A word that no more memories have than this names a thing.
+const SPECIFIC: usize = 3;
 
 /// A memory, taken apart.
 #[derive(Debug, Clone)]
@@ -53,14 +55,29 @@ pub(super) enum Relation {
     Alike,
 }
 
-/// How two memories stand to each other, if they have anything to do with each other.
-pub(super) fn relation(one: &Taken, other: &Taken) -> Option<Relation> {
+/// Words that so many memories have that two which share them need not speak of the same thing.
+pub(super) fn common(taken: &[Taken]) -> BTreeSet<String> {
+    let mut counts: BTreeMap<&String, usize> = BTreeMap::new();
+    taken.iter().flat_map(|one| &one.words).for_each(|word| *counts.entry(word).or_default() += 1);
+    let most = SPECIFIC.max(taken.len() / 100);
+    counts.into_iter().filter(|(_, count)| *count > most).map(|(word, _)| word.clone()).collect()
+}
+
+/// How two memories stand to each other, if they have anything to do with each other. `common` words tell no thing from
+/// another.
+pub(super) fn relation(one: &Taken, other: &Taken, common: &BTreeSet<String>) -> Option<Relation> {
+    let titles = |taken: &Taken| content_words(&format!("{}\n{}", taken.topic.name, taken.topic.description));
+    let share = |a: &BTreeSet<String>, b: &BTreeSet<String>| a.intersection(b).any(|word| !common.contains(word));
+    let same_title = share(&titles(one), &titles(other));
     let shared = one.shares(other);
     let dispute = || {
         let pairs = one.sayings.iter().flat_map(|a| other.sayings.iter().map(move |b| (a, b)));
         // What the other memory says as well is no dispute with what it says besides.
         let open = |(a, b): &(&Saying, &Saying)| {
-            a.kinship(b) == Kinship::Disputes && !is_said(a, &other.sayings) && !is_said(b, &one.sayings)
+            a.kinship(b) == Kinship::Disputes
+                && (same_title || share(&a.words, &b.words))
+                && !is_said(a, &other.sayings)
+                && !is_said(b, &one.sayings)
         };
         pairs.into_iter().find(open).map(|(a, b)| Relation::Disputed(a.text.clone(), b.text.clone()))
     };
@@ -69,7 +86,7 @@ pub(super) fn relation(one: &Taken, other: &Taken) -> Option<Relation> {
     match dispute() {
         Some(disputed) => Some(disputed),
         None if same => Some(Relation::Same),
-        None => (shared >= ALIKE).then_some(Relation::Alike),
+        None => (shared >= ALIKE && share(&one.words, &other.words)).then_some(Relation::Alike),
     }
 }
 
@@ -145,17 +162,31 @@ mod tests {
         let moved =
             taken("d.md", "staging database", "The staging database listens on port 6543. Ask Ada for the password.");
         let other = taken("e.md", "release notes", "Release notes are written by Grace before each release.");
-        assert_eq!(relation(&staging, &same), Some(Relation::Same));
-        assert_eq!(relation(&staging, &more), Some(Relation::Same));
-        let disputed = relation(&moved, &staging);
+        let none = BTreeSet::new();
+        assert_eq!(relation(&staging, &same, &none), Some(Relation::Same));
+        assert_eq!(relation(&staging, &more, &none), Some(Relation::Same));
+        let disputed = relation(&moved, &staging, &none);
         assert!(
             matches!(&disputed, Some(Relation::Disputed(a, b)) if a.contains("6543") && b.contains("5433")),
             "{disputed:?}"
         );
-        assert_eq!(relation(&staging, &other), None);
+        assert_eq!(relation(&staging, &other, &none), None);
         let all = [staging, same, more, moved, other];
         let pairs = pairs(&all, &Limits::default());
         assert!(pairs.contains(&(0, 1)) && !pairs.iter().any(|(_, b)| *b == 4), "{pairs:?}");
+    }
+
+    #[test]
+    fn what_differs_in_its_subject_is_no_contradiction() {
+        let services: Vec<Taken> = ["amsel", "drossel", "fink", "star", "meise"]
+            .iter()
+            .map(|bird| taken(&format!("{bird}.md"), bird, &format!("Ask Ada before you clear {bird}.")))
+            .collect();
+        let common = common(&services);
+        assert!(common.contains("clear") && !common.contains("fink"), "{common:?}");
+        assert_eq!(relation(&services[0], &services[1], &common), None);
+        let again = taken("again.md", "fink", "Ask Grace before you clear fink.");
+        assert!(matches!(relation(&services[2], &again, &common), Some(Relation::Disputed(..))));
     }
 
     // spec: Z6

@@ -4,6 +4,7 @@
 use super::evidence::Evidence;
 use super::trial::Refusal;
 use super::world::{Step, World};
+use crate::dates;
 use crate::frontmatter;
 use crate::limits::Limits;
 use crate::memory::folder::Folder;
@@ -110,16 +111,19 @@ impl Harvest<'_> {
             return self.remove(path, None, "the model emptied it".to_owned());
         }
         let merged: Vec<String> = list(&document, "merged").into_iter().map(|name| self.inside(&name)).collect();
-        let mut sources = Vec::new();
+        let (mut sources, mut support) = (Vec::new(), String::new());
         for quote in list(&document, "cites") {
             match self.evidence.source_of(&quote) {
-                Some((source, _)) => sources.push(source),
+                Some((source, day)) => {
+                    support.push_str(&format!("{}\n{}\n", source.quote, dates::absolute(&source.quote, day)));
+                    sources.push(source);
+                }
                 None => self.refusals.push(Refusal::Misquoted { path: path.to_owned(), quote }),
             }
         }
         let was = self.world.memories.get(path);
         let after = match was {
-            Some(known) => topic.text_over(&known.text, self.limits),
+            Some(known) => known.saying(&topic, self.limits),
             None => topic.text(),
         };
         if was.is_some_and(|known| known.text == after) {
@@ -133,6 +137,7 @@ impl Harvest<'_> {
             merged,
             into: None,
             sources,
+            support,
             keeps_age: false,
             because: "judged by the model".to_owned(),
         };
@@ -155,6 +160,7 @@ impl Harvest<'_> {
             merged: Vec::new(),
             into,
             sources: Vec::new(),
+            support: String::new(),
             keeps_age: false,
             because,
         };

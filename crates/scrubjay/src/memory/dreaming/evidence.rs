@@ -11,6 +11,7 @@ use crate::message::Origin;
 use crate::transcript::{self, Entry};
 use jiff::Timestamp;
 use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -31,7 +32,7 @@ pub(super) struct Log {
 pub(super) struct Said {
     pub(super) session: String,
     pub(super) message: String,
-    pub(super) at: Timestamp,
+    pub(super) day: Date,
     pub(super) speaker: Speaker,
     pub(super) text: String,
 }
@@ -99,7 +100,7 @@ fn log_at(memory: &Path, path: &Path, day: Date) -> Option<Log> {
 
 impl Evidence {
     /// Read what was said in these transcripts since the last dream, within limits; what cannot be read proves nothing.
-    pub(super) fn read(news: &super::gates::News, memory: &Path, limits: &Limits) -> Self {
+    pub(super) fn read(news: &super::gates::News, memory: &Path, zone: &TimeZone, limits: &Limits) -> Self {
         let mut room = limits.dream_transcript_bytes;
         let mut evidence = Self::default();
         for path in &news.sessions {
@@ -108,7 +109,7 @@ impl Evidence {
                 continue;
             }
             room -= bytes;
-            evidence.said.extend(said_in(path, news.last, limits));
+            evidence.said.extend(said_in(path, news.last, zone, limits));
         }
         for log in &news.logs {
             let text = crate::tools::beginning(&memory.join(&log.path), limits.memory_file_bytes).unwrap_or_default();
@@ -139,7 +140,7 @@ impl Evidence {
             quote: quote.clone(),
         };
         if let Some(said) = said {
-            return Some((cited(said), said.at.to_zoned(jiff::tz::TimeZone::UTC).date()));
+            return Some((cited(said), said.day));
         }
         let (log, _) = self.logs.iter().find(|(_, text)| one_line(text).contains(&quote))?;
         // The agent wrote the log; what the person said in the same words makes it theirs.
@@ -163,7 +164,7 @@ impl Evidence {
     }
 }
 
-fn said_in(path: &Path, last: Option<Timestamp>, limits: &Limits) -> Vec<Said> {
+fn said_in(path: &Path, last: Option<Timestamp>, zone: &TimeZone, limits: &Limits) -> Vec<Said> {
     let session = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let records = transcript::read(path, limits).map(|reading| reading.records).unwrap_or_default();
     let said = records.into_iter().filter_map(|record| match record.entry {
@@ -177,7 +178,8 @@ fn said_in(path: &Path, last: Option<Timestamp>, limits: &Limits) -> Vec<Said> {
             _ => return None,
         };
         let (session, message_id) = (session.clone(), message.id.to_string());
-        Some(Said { session, message: message_id, at: message.at, speaker, text: message.text() })
+        let day = message.at.to_zoned(zone.clone()).date();
+        Some(Said { session, message: message_id, day, speaker, text: message.text() })
     });
     heard.collect()
 }

@@ -3,6 +3,7 @@
 use super::evidence::{self, Log};
 use super::seen::Seen;
 use super::{Dreams, lease};
+use crate::limits::Limits;
 use jiff::{SignedDuration, Timestamp};
 use std::fmt;
 use std::io;
@@ -75,6 +76,13 @@ pub struct Gates {
 }
 
 impl Gates {
+    /// Whether it is known without a look that a gate is closed. It costs nothing, so that every answer can ask.
+    pub fn are_known_closed(&self, now: Timestamp, limits: &Limits) -> bool {
+        let last = self.known.and_then(|(_, last)| last);
+        last.is_some_and(|last| is_within(last, now, hours(limits.dream_every_hours)))
+            || self.looked.is_some_and(|looked| is_within(looked, now, minutes(limits.dream_scan_minutes)))
+    }
+
     /// What a dream would be about, or the first gate that is closed. `current` is the session that asks. Blocks.
     pub fn look(&mut self, dreams: &Dreams, current: &str, switch: Switch) -> Result<News, Closed> {
         if switch == Switch::Off {
@@ -86,8 +94,7 @@ impl Gates {
         if let Some(last) = last.filter(|last| is_within(*last, now, hours(limits.dream_every_hours))) {
             return Err(Closed::Recent { last });
         }
-        let pause = SignedDuration::from_mins(i64::try_from(limits.dream_scan_minutes).unwrap_or(0));
-        if self.looked.is_some_and(|looked| is_within(looked, now, pause)) {
+        if self.looked.is_some_and(|looked| is_within(looked, now, minutes(limits.dream_scan_minutes))) {
             return Err(Closed::LookedLately);
         }
         self.looked = Some(now);
@@ -130,6 +137,10 @@ pub(super) fn news(dreams: &Dreams, last: Option<Timestamp>, current: &str) -> i
 /// A time in the future is as far away as one in the past: a clock that was set back must not stop dreams for good.
 fn is_within(then: Timestamp, now: Timestamp, span: SignedDuration) -> bool {
     now.duration_since(then).abs() < span
+}
+
+fn minutes(minutes: u64) -> SignedDuration {
+    SignedDuration::from_mins(i64::try_from(minutes).unwrap_or(0))
 }
 
 fn hours(hours: u64) -> SignedDuration {

@@ -170,7 +170,7 @@ impl Dreams {
         let seen = Seen::read(&self.place.dreams);
         let judged = |finding: &&Finding| !seen.judged.contains(&tidy::key(finding, &tidy_world));
         let open = report.findings.iter().filter(judged).cloned().collect();
-        let evidence = Evidence::read(&news, &self.place.memory, &self.limits);
+        let evidence = Evidence::read(&news, &self.place.memory, &self.zone, &self.limits);
         let (dreams, workplace) = (self.clone(), Workplace::of(&self.place.dreams, lease.token()));
         Ok(Dream {
             dreams,

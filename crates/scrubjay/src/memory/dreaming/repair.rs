@@ -11,7 +11,10 @@ use std::ops::Range;
 
 /// A text with every relative date made absolute. `written` says on which day a paragraph was written.
 pub(super) fn dated(text: &str, written: impl Fn(&str) -> Date) -> String {
-    text.split("\n\n").map(|paragraph| dates::absolute(paragraph, written(paragraph))).collect::<Vec<_>>().join("\n\n")
+    text.split("\n\n")
+        .map(|paragraph| dates::absolute_where_clear(paragraph, written(paragraph)))
+        .collect::<Vec<_>>()
+        .join("\n\n")
 }
 
 /// Whether a text has dates that need the day they were written.

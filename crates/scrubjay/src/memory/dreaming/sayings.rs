@@ -1,7 +1,7 @@
 //! What a memory says, one saying at a time: a sentence, an item of a list, a heading, a block of code. Two sayings are
 //! compared by their words, never by their meaning, so that code decides only what needs no judgement.
 
-use crate::memory::recall::{content_words, words};
+use crate::memory::recall::{content_sequence, words};
 use std::collections::BTreeSet;
 
 /// Words that turn a saying round. They carry no topic, and a saying without them is another one.
@@ -24,6 +24,8 @@ pub(super) struct Saying {
     pub(super) text: String,
     /// The words that tell it from others.
     pub(super) words: BTreeSet<String>,
+    /// The same in their order: who reports to whom is a matter of order alone.
+    order: Vec<String>,
     /// The words in it that turn it round.
     turns: BTreeSet<&'static str>,
     /// Whether it is an item of a list.
@@ -44,11 +46,13 @@ pub(super) enum Kinship {
 impl Saying {
     pub(super) fn of(text: &str) -> Self {
         let text = text.trim();
-        let plain = text.replace("n't", " not").replace("n’t", " not").to_lowercase();
-        let all: BTreeSet<String> = words(&plain).collect();
-        let has = |turn: &&&str| all.contains(**turn) || (!turn.is_ascii() && plain.contains(**turn));
+        let plain = without_targets(text).replace("n't", " not").replace("n’t", " not").to_lowercase();
+        let all: Vec<String> = words(&plain).collect();
+        let has = |turn: &&&str| all.iter().any(|word| word == **turn) || (!turn.is_ascii() && plain.contains(**turn));
         let turns = TURNS.iter().filter(has).copied().collect();
-        Self { text: text.to_owned(), words: content_words(text), turns, is_item: false }
+        let topical = all.iter().filter(|word| !TURNS.contains(&word.as_str()));
+        let order: Vec<String> = topical.flat_map(|word| content_sequence(word)).collect();
+        Self { text: text.to_owned(), words: order.iter().cloned().collect(), order, turns, is_item: false }
     }
 
     /// Whether it says anything that could be true or false.
@@ -69,10 +73,10 @@ impl Saying {
         if !self.says_something() || !other.says_something() {
             return Kinship::Apart;
         }
-        let shared = self.words.intersection(&other.words).count();
-        if shared == other.words.len() && self.turns == other.turns {
+        if self.turns == other.turns && follows(&other.order, &self.order) {
             return Kinship::Covers;
         }
+        let shared = self.words.intersection(&other.words).count();
         let (ours, theirs) = (self.words.len() - shared, other.words.len() - shared);
         let (all, most) = (shared + ours + theirs, ours.max(theirs));
         let mostly_shared = shared >= 2 && shared * 2 >= all;
@@ -81,6 +85,26 @@ impl Saying {
         let differ = most <= DETAIL && ((ours > 0 && theirs > 0) || denied);
         if mostly_shared && differ { Kinship::Disputes } else { Kinship::Apart }
     }
+}
+
+/// A text without the memories its links lead to: where they lie is not what it says.
+fn without_targets(text: &str) -> String {
+    let mut parts = text.split("](");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let target = part.split_once(')').filter(|(target, _)| target.ends_with(".md") && !target.contains(':'));
+        match target {
+            Some((_, rest)) => out.push_str(&format!("] {rest}")),
+            None => out.push_str(&format!("]({part}")),
+        }
+    }
+    out
+}
+
+/// Whether these words stand in those, in their order.
+fn follows(words: &[String], among: &[String]) -> bool {
+    let mut rest = among.iter();
+    words.iter().all(|word| rest.any(|other| other == word))
 }
 
 /// Words in which two sayings about one thing may differ.
@@ -212,6 +236,10 @@ mod tests {
             ("Deploys happen on Friday.", "Deploys happen on Tuesday.", Disputes),
             ("The API client retries five times.", "Coffee is in the kitchen.", Apart),
             ("Staging runs on port 5433 behind nginx.", "Production runs on port 443 behind haproxy.", Apart),
+            ("See [the rules](a.md) first.", "See the rules first.", Covers),
+            ("Rules are [here](https://a.example/x).", "Rules are here.", Covers),
+            ("Rules are here.", "Rules are [here](https://a.example/x).", Apart),
+            ("Alan reports to Grace.", "Grace reports to Alan.", Apart),
             ("yes", "yes", Covers),
             ("yes", "no", Apart),
         ] {

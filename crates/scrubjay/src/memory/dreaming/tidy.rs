@@ -126,7 +126,8 @@ pub struct Report {
 impl Report {
     /// How many memories are duplicates, contradicted, drifted or untidy, in a thousand.
     pub fn pollution(&self) -> u64 {
-        let mut polluted: BTreeSet<&str> = self.findings.iter().flat_map(Finding::paths).collect();
+        let counts = |finding: &&Finding| !matches!(finding, Finding::Alike(..));
+        let mut polluted: BTreeSet<&str> = self.findings.iter().filter(counts).flat_map(Finding::paths).collect();
         for fix in &self.fixes {
             polluted.insert(match fix {
                 Fix::Merged { gone, .. } => gone,
@@ -198,6 +199,7 @@ fn join(
     report: &mut Report,
 ) -> BTreeMap<String, String> {
     let mut taken: Vec<Taken> = drafts.iter().map(|(path, draft)| Taken::of(path, &draft.topic)).collect();
+    let common = alike::common(&taken);
     let mut into = BTreeMap::new();
     let mut listed = Vec::new();
     for (a, b) in alike::pairs(&taken, limits) {
@@ -205,7 +207,7 @@ fn join(
         if into.contains_key(&one.path) || into.contains_key(&other.path) {
             continue;
         }
-        let relation = alike::relation(one, other);
+        let relation = alike::relation(one, other, &common);
         let may_merge = may_merge(world, &one.path, &other.path);
         match relation {
             Some(Relation::Same) if may_merge => {
@@ -336,6 +338,7 @@ fn steps(
             merged: Vec::new(),
             into: into.get(path).map(|kept| end(into, kept).to_owned()),
             sources: Vec::new(),
+            support: String::new(),
             keeps_age: true,
             because: "said by another memory".to_owned(),
         };
@@ -350,7 +353,7 @@ fn steps(
         if !draft.merged.is_empty() {
             notes.push(format!("merged with {}", draft.merged.join(", ")));
         }
-        let after = Some(draft.topic.text_over(&known.text, limits));
+        let after = Some(known.saying(&draft.topic, limits));
         steps.push(Step { after, merged: draft.merged.clone(), because: notes.join("; "), ..step });
     }
     steps

@@ -3,13 +3,11 @@
 
 use super::sayings::{Kinship, Saying, is_said, sayings};
 use super::world::{Known, Step, World, successors};
-use crate::dates;
 use crate::limits::Limits;
 use crate::memory::recall::{Document, Index, Query, content_words};
 use crate::memory::{Kind, Speaker, Topic, index, name};
 use crate::secrets;
 use jiff::Zoned;
-use jiff::civil::Date;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -119,7 +117,7 @@ pub(super) fn trial(world: &World, steps: &[Step], by: By, now: &Zoned, limits: 
     for step in steps {
         refusals.extend(unfit(step, world, limits));
         if by == By::Model {
-            refusals.extend(unsourced(step, world, now.date()));
+            refusals.extend(unsourced(step, world));
             refusals.extend(taints(step, world, limits));
         }
         refusals.extend(forgotten(step, world, &after));
@@ -156,12 +154,10 @@ fn sources_in<'a>(step: &Step, world: &'a World) -> Vec<&'a Known> {
 }
 
 /// New sayings must rest on words that were said, and say what those say.
-fn unsourced(step: &Step, world: &World, today: Date) -> Vec<Refusal> {
+fn unsourced(step: &Step, world: &World) -> Vec<Refusal> {
     let Some(text) = &step.after else { return Vec::new() };
     let said: Vec<Saying> = sources_in(step, world).into_iter().flat_map(|known| all_sayings(&known.topic)).collect();
-    let quotes = step.sources.iter().map(|source| source.quote.as_str()).collect::<Vec<_>>().join("\n");
-    let mut support = Saying::of(&quotes);
-    support.words.extend(content_words(&dates::absolute(&quotes, today)));
+    let mut support = Saying::of(&step.support);
     said.iter().for_each(|saying| support.words.extend(saying.words.iter().cloned()));
     let path = || step.path.clone();
     let news = all_sayings(&Topic::read(text, &Limits::default())).into_iter();
@@ -271,11 +267,22 @@ fn not_found(before: &World, after: &World, steps: &[Step], now: &Zoned, limits:
         let query = Query::new(question, now.clone(), usize::try_from(limits.recall_places).unwrap_or(usize::MAX));
         index.recall(&query).iter().any(|hit| hit.id == path)
     };
-    let lost = questions.into_iter().filter(|(_, path, question)| {
+    let (mut lost, mut shifted, mut gained) = (Vec::new(), Vec::new(), 0);
+    for (untouched, path, question) in questions {
         let heir = heirs.get(path).copied().unwrap_or(path);
-        finds(&old, question, path) && !finds(&new, question, heir)
-    });
-    lost.map(|(_, path, question)| Refusal::NotFound { path: path.to_owned(), question }).collect()
+        let refusal = || Refusal::NotFound { path: path.to_owned(), question: question.clone() };
+        match (finds(&old, &question, path), finds(&new, &question, heir)) {
+            (true, false) if untouched => shifted.push(refusal()),
+            (true, false) => lost.push(refusal()),
+            (false, true) => gained += 1,
+            _ => {}
+        }
+    }
+    // What was not touched may change places with its neighbours, as long as no less is found in all.
+    if shifted.len() > gained {
+        lost.append(&mut shifted);
+    }
+    lost
 }
 
 /// The sentence that says the most.

@@ -19,6 +19,17 @@ pub(super) struct Known {
     pub(super) sources: Vec<Source>,
 }
 
+impl Known {
+    /// The file with another topic in it. A header that says the same keeps its bytes.
+    pub(super) fn saying(&self, topic: &Topic, limits: &Limits) -> String {
+        let same_header = Topic { body: self.topic.body.clone(), ..topic.clone() } == self.topic;
+        match self.text.strip_suffix(&self.topic.body).filter(|_| same_header) {
+            Some(header) => format!("{header}{}", topic.body),
+            None => topic.text_over(&self.text, limits),
+        }
+    }
+}
+
 /// All of them, by path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct World {
@@ -45,6 +56,9 @@ pub struct Step {
     /// Words that were said, which it rests on.
     #[serde(default)]
     pub sources: Vec<Source>,
+    /// Those words, also with their dates made absolute.
+    #[serde(skip)]
+    pub(super) support: String,
     /// Whether its meaning, and so its age, stays.
     #[serde(default)]
     pub keeps_age: bool,

@@ -110,5 +110,10 @@ pub(crate) fn content_words(text: &str) -> std::collections::BTreeSet<String> {
     text::words(text).iter().filter_map(|word| words::normal(word)).collect()
 }
 
+/// The same in the order in which they stand, as often as they do.
+pub(crate) fn content_sequence(text: &str) -> Vec<String> {
+    text::words(text).iter().filter_map(|word| words::normal(word)).collect()
+}
+
 #[cfg(test)]
 mod tests;
