@@ -70,23 +70,22 @@ pub(super) fn relation(one: &Taken, other: &Taken, common: &BTreeSet<String>) ->
     let share = |a: &BTreeSet<String>, b: &BTreeSet<String>| a.intersection(b).any(|word| !common.contains(word));
     let same_title = share(&titles(one), &titles(other));
     let shared = one.shares(other);
-    let dispute = || {
-        let pairs = one.sayings.iter().flat_map(|a| other.sayings.iter().map(move |b| (a, b)));
-        // What the other memory says as well is no dispute with what it says besides.
-        let open = |(a, b): &(&Saying, &Saying)| {
-            a.kinship(b) == Kinship::Disputes
-                && (same_title || share(&a.words, &b.words))
-                && !is_said(a, &other.sayings)
-                && !is_said(b, &one.sayings)
-        };
-        pairs.into_iter().find(open).map(|(a, b)| Relation::Disputed(a.text.clone(), b.text.clone()))
+    let pairs = one.sayings.iter().flat_map(|a| other.sayings.iter().map(move |b| (a, b)));
+    // What the other memory says as well is no dispute with what it says besides.
+    let open = |(a, b): &(&Saying, &Saying)| {
+        a.kinship(b) == Kinship::Disputes && !is_said(a, &other.sayings) && !is_said(b, &one.sayings)
     };
+    let mut disputes = pairs.filter(open).peekable();
+    if disputes.peek().is_some() {
+        // The same words about two things: neither a contradiction nor a duplicate.
+        let about_one_thing = |(a, b): &(&Saying, &Saying)| same_title || share(&a.words, &b.words);
+        let found = disputes.find(about_one_thing);
+        return found.map(|(a, b)| Relation::Disputed(a.text.clone(), b.text.clone()));
+    }
     let same_kind = one.topic.kind == other.topic.kind;
-    let same = same_kind && (shared >= DUPLICATE || one.says_all_of(other) || other.says_all_of(one));
-    match dispute() {
-        Some(disputed) => Some(disputed),
-        None if same => Some(Relation::Same),
-        None => (shared >= ALIKE && share(&one.words, &other.words)).then_some(Relation::Alike),
+    match same_kind && (shared >= DUPLICATE || one.says_all_of(other) || other.says_all_of(one)) {
+        true => Some(Relation::Same),
+        false => (shared >= ALIKE && share(&one.words, &other.words)).then_some(Relation::Alike),
     }
 }
 

@@ -19,8 +19,7 @@ pub(super) fn dated(text: &str, written: impl Fn(&str) -> Date) -> String {
 
 /// Whether a text has dates that need the day they were written.
 pub(super) fn has_relative_dates(text: &str) -> bool {
-    let any = Date::constant(2000, 1, 1);
-    dates::find(text, any).iter().any(|found| found.kind == dates::Kind::Relative)
+    dates::find(text, Date::ZERO).iter().any(|found| found.kind == dates::Kind::Relative)
 }
 
 /// What is to become of a link.
@@ -33,38 +32,47 @@ pub(super) enum Link {
     Dead,
 }
 
-/// A text whose links to files were decided upon one by one.
-pub(super) fn relinked(body: &str, decide: impl Fn(&str) -> Link) -> (String, Vec<String>) {
-    let (mut edits, mut dead): (Vec<(Range<usize>, String)>, _) = (Vec::new(), Vec::new());
-    let mut open: Option<(Range<usize>, String, usize, usize)> = None;
+/// A link in a text: all of it, where it leads, and its words.
+struct Found {
+    all: Range<usize>,
+    target: String,
+    words: Range<usize>,
+}
+
+fn links(body: &str) -> Vec<Found> {
+    let mut found = Vec::new();
+    let mut open: Option<Found> = None;
     for (event, range) in Parser::new(body).into_offset_iter() {
         match event {
             Event::Start(Tag::Link { link_type: LinkType::Inline, dest_url, .. }) if open.is_none() => {
-                open = Some((range.clone(), dest_url.into_string(), range.end, range.start));
+                let words = range.end..range.start;
+                open = Some(Found { all: range, target: dest_url.into_string(), words });
             }
-            Event::End(TagEnd::Link) => {
-                let Some((range, target, first, last)) = open.take() else { continue };
-                let words = body.get(first..last.max(first)).unwrap_or_default();
-                match decide(&target) {
-                    Link::Stays => {}
-                    Link::Leads(to) => edits.push((range, format!("[{words}]({to})"))),
-                    Link::Dead => {
-                        edits.push((range, words.to_owned()));
-                        dead.push(target);
-                    }
-                }
-            }
-            _ => {
-                if let Some((_, _, first, last)) = &mut open {
-                    (*first, *last) = ((*first).min(range.start), (*last).max(range.end));
-                }
+            Event::End(TagEnd::Link) => found.extend(open.take()),
+            _ => open.iter_mut().for_each(|link| {
+                link.words = link.words.start.min(range.start)..link.words.end.max(range.end);
+            }),
+        }
+    }
+    found
+}
+
+/// A text whose links to files were decided upon one by one, and where those led that are dead.
+pub(super) fn relinked(body: &str, decide: impl Fn(&str) -> Link) -> (String, Vec<String>) {
+    let (mut text, mut dead) = (body.to_owned(), Vec::new());
+    for link in links(body).into_iter().rev() {
+        // A link without words says nothing.
+        let words = body.get(link.words).unwrap_or_default();
+        match decide(&link.target) {
+            Link::Stays => {}
+            Link::Leads(to) => text.replace_range(link.all, &format!("[{words}]({to})")),
+            Link::Dead => {
+                text.replace_range(link.all, words);
+                dead.push(link.target);
             }
         }
     }
-    let mut text = body.to_owned();
-    for (range, words) in edits.into_iter().rev() {
-        text.replace_range(range, &words);
-    }
+    dead.reverse();
     (text, dead)
 }
 
