@@ -218,6 +218,18 @@ limits! {
     drift_files = 20_000 "files" in "memory", 0..=10_000_000, "walked to find what memories mention; a larger tree is not searched to the end, and nothing is called gone";
     drift_bytes = 33_554_432 "bytes" in "memory", 0..=10_737_418_240, "read to find the names that memories mention; more is not read, and no name is called gone";
 
+    dream_every_hours = 24 "hours" in "layer 6", 0..=100_000, "between two dreams that nobody asked for";
+    dream_scan_minutes = 10 "minutes" in "layer 6", 0..=100_000, "between two looks at which sessions are new; they cost a walk over all of them";
+    dream_sessions = 5 "sessions" in "layer 6", 0..=100_000, "newer than the last dream before another one is worth it";
+    dream_lease_minutes = 60 "minutes" in "layer 6", 1..=100_000, "of silence after which a dreamer is taken for lost and another may dream";
+    dream_beat_seconds = 90 "seconds" in "layer 6", 1..=3_600, "between two signs of life of a dreamer";
+    dream_turns = 40 "turns" in "layer 6", 1..=1_000, "that the model has for what code could not decide";
+    dream_findings = 60 "findings" in "layer 6", 0..=10_000, "that the model is told of at once; the rest waits for the next dream";
+    dream_removed_percent = 25 "percent" in "layer 6", 0..=100, "of the memories that one dream may take away; more is never right";
+    dream_recall_queries = 1_000 "questions" in "layer 6", 0..=1_000_000, "with which a dream is tried before it lands: changed memories first";
+    dream_transcript_bytes = 67_108_864 "bytes" in "layer 6", 0..=10_737_418_240, "of new sessions in which quoted words are looked for, the newest first";
+    dream_alike_pairs = 100_000 "pairs" in "layer 6", 0..=100_000_000, "of memories that are compared, those with the most rare words in common first";
+
     instruction_warn_chars = 40_000 "characters" in "instructions", 100..=100_000_000, "a longer instruction file crowds out the conversation, so the person is told";
     instruction_file_bytes = 1_048_576 "bytes" in "instructions", 1_024..=67_108_864, "read of one instruction file; the rest is left out, and the person is told";
     include_depth = 5 "steps" in "instructions", 0..=100, "an instruction file may include one that includes another, this often";

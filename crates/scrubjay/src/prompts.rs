@@ -38,6 +38,48 @@ pub const CONFIRMED_HAN: &str = include_str!("../prompts/explicit/confirmed.zh.m
 pub const EXPLICIT: &[&str] =
     &[HOW_RULE, HOW_RULE_HAN, HOW_DECISION, HOW_DECISION_HAN, HOW_DATE, HOW_DATE_HAN, CONFIRMED, CONFIRMED_HAN];
 
+/// Stands for a list of a dream's that is empty.
+pub const DREAM_NOTHING: &str = include_str!("../prompts/dreaming/nothing.md");
+/// Says since when a first dream looks for what is new.
+pub const DREAM_FIRST: &str = include_str!("../prompts/dreaming/first.md");
+
+/// What a dreaming fork is told. Lists are fenced where they are made.
+#[derive(Debug, Clone, Copy)]
+pub struct DreamTask<'a> {
+    /// Where the copy is.
+    pub copy: &'a str,
+    /// When the last dream was.
+    pub since: &'a str,
+    /// What is left to judge.
+    pub findings: &'a str,
+    /// What code did.
+    pub fixes: &'a str,
+    /// Daily logs.
+    pub logs: &'a str,
+    /// Transcripts.
+    pub sessions: &'a str,
+    /// Lines of the index that are loaded.
+    pub index_lines: &'a str,
+    /// Characters of one of them.
+    pub line_chars: &'a str,
+}
+
+/// The four steps of a dream, and what is known before them.
+pub fn dream(task: &DreamTask<'_>) -> String {
+    let DreamTask { copy, since, findings, fixes, logs, sessions, index_lines, line_chars } = task;
+    let values = [
+        ("copy", *copy),
+        ("since", since),
+        ("findings", findings),
+        ("fixes", fixes),
+        ("logs", logs),
+        ("sessions", sessions),
+        ("index_lines", index_lines),
+        ("line_chars", line_chars),
+    ];
+    fill(include_str!("../prompts/dreaming/dream.md"), &values)
+}
+
 /// Who the model is and where it works. Nothing in it changes within a session.
 pub fn system(surroundings: &Surroundings) -> String {
     fill(

@@ -69,6 +69,8 @@ mod footing;
 mod keeping;
 pub mod extraction;
 mod tool;
+// kept in order
+pub mod dreaming;
 
 pub use check::{Fault, Finding};
 pub use folder::Stamp;

@@ -39,6 +39,8 @@ pub struct Place {
     pub provenance: PathBuf,
     /// What was removed.
     pub trash: PathBuf,
+    /// What dreams propose, and what the last one has seen.
+    pub dreams: PathBuf,
     /// Whether an index is kept.
     pub index: Index,
     /// Whether the shared folder belongs to it.
@@ -53,6 +55,7 @@ impl Place {
             journal: project.journal(),
             provenance: project.provenance(),
             trash: project.trash(),
+            dreams: project.dreams(),
             index: Index::Kept,
             team: Team::Off,
         }

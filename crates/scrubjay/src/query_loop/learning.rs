@@ -1,7 +1,7 @@
 //! Layer 5 in the loop: after an answer, a fork looks for what should outlive the session. Never in the way of the turn.
 
 use super::beside::Trip;
-use super::{Error, Session};
+use super::{Error, Remembering, Session};
 use crate::agents::background::{Background, Drained, Offered};
 use crate::agents::fork::Origins;
 use crate::desk::Desk;
@@ -122,7 +122,7 @@ impl Session {
 
     fn learner(&self) -> Option<(Learns, SharedMemory, PathBuf)> {
         let how = self.learning.how.clone()?;
-        let (memory, root) = self.remembered()?;
+        let Remembering { memory, root, .. } = self.remembered()?.clone();
         extraction::is_on(&self.desk.settings, how.attendance).then_some((how, memory, root))
     }
 

@@ -3,6 +3,7 @@
 
 mod beside;
 mod compacting;
+mod dreaming;
 mod hiding;
 mod instructing;
 mod learning;
@@ -19,6 +20,7 @@ pub use instructing::Instructed;
 pub use learning::Learns;
 pub use recalling::Remembering;
 
+use dreaming::Dreaming;
 use instructing::Rereading;
 use learning::Learning;
 use noting::Noting;
@@ -58,6 +60,7 @@ pub struct Session {
     noting: Noting,
     learning: Learning,
     recalling: Recalling,
+    dreaming: Dreaming,
     receipts: Receipts,
     breakers: Breakers,
     jobs: Jobs,
@@ -135,6 +138,7 @@ impl Session {
             noting,
             learning: Learning::default(),
             recalling,
+            dreaming: Dreaming::default(),
             receipts,
             breakers,
             jobs,
@@ -172,6 +176,7 @@ impl Session {
             if go_on == GoOn::No {
                 self.count_uses().await;
                 self.learn_if_due()?;
+                self.dream_if_due()?;
                 return Ok(answering.finish(&reply));
             }
         }
@@ -182,6 +187,7 @@ impl Session {
     async fn ready(&mut self, cancel: &CancellationToken) -> Result<Prompt, Error> {
         self.hear_of_notes()?;
         self.hear_of_learning()?;
+        self.hear_of_dreams()?;
         if !self.compact_if_due(cancel).await? {
             self.plan_ahead(cancel).await?;
         }

@@ -163,7 +163,7 @@ impl Session {
         self.hear_of_notes()?;
         self.hear_of_learning()?;
         self.hear_of_memories()?;
-        Ok(idle)
+        Ok(self.dreams_end(limit).await? && idle)
     }
 
     /// Give background work a while to finish, stop what does not, and record what it did.
@@ -171,6 +171,7 @@ impl Session {
         if self.noting.background.drain(limit).await == Drained::Abandoned {
             self.noting.background.idle(limit).await;
         }
+        self.wake(limit).await?;
         self.hear_of_notes()
     }
 }

@@ -76,9 +76,9 @@ impl Session {
         self
     }
 
-    /// The memory of this session, and the project it is about.
-    pub(super) fn remembered(&self) -> Option<(SharedMemory, PathBuf)> {
-        self.recalling.from.as_ref().map(|from| (from.memory.clone(), from.root.clone()))
+    /// The memory it recalls from, where there is one.
+    pub(super) fn remembered(&self) -> Option<&Remembering> {
+        self.recalling.from.as_ref()
     }
 
     /// Work beside the conversation that looks for memories; a caller can wait for it.
