@@ -71,6 +71,8 @@ pub struct Request {
     pub input: Value,
     /// What it would do.
     pub effect: Effect,
+    /// Which agent asks; none where the conversation itself does.
+    pub by: Option<String>,
 }
 
 /// What the person says.
