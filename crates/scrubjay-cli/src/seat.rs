@@ -8,10 +8,12 @@ use crate::permit::Permit;
 use crate::remembered;
 use crate::service::Service;
 use crate::shelf::{Place, Shelf, damage_in_words};
+use crate::staffed;
 use crate::web_fetch::{Reach, WebFetch};
 use crate::workplace::Workplace;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use scrubjay::agents::{AgentTool, Staff};
 use scrubjay::clock::Clock;
 use scrubjay::context::microcompaction::server_clearing;
 use scrubjay::desk::{Desk, OwnWords, Person};
@@ -69,6 +71,8 @@ pub(crate) struct Seat {
     pub(crate) includes: Includes,
     /// Long-term memory, unless it is off.
     memory: Option<Remembering>,
+    /// Agents, unless they are off.
+    staff: Option<Arc<Staff>>,
     tools: Arc<[Arc<dyn Tool>]>,
     hooks: Arc<Hooks>,
 }
@@ -89,8 +93,11 @@ impl Seat {
         let mut tools = tools::kept_by(keeper, &skills, &workplace.limits);
         tools.push(Arc::new(WebFetch::new(if private { Reach::Everywhere } else { Reach::Public })));
         tools.extend(scrubjay::context::tools(&workplace.settings));
+        let staff = staffed::staff(&workplace, memory.as_ref(), paper).await;
+        tools.extend(staff.iter().map(|staff| Arc::new(AgentTool::new(&staff.kinds)) as Arc<dyn Tool>));
         let includes = if arguments.permission.approve_includes { Includes::Approved } else { Includes::Asked };
-        Ok(Self { workplace, service, permit, includes, memory, tools: tools.into(), hooks: Arc::new(hooks) })
+        let (tools, hooks) = (tools.into(), Arc::new(hooks));
+        Ok(Self { workplace, service, permit, includes, memory, staff, tools, hooks })
     }
 
     /// The same seat with another model.
@@ -151,6 +158,10 @@ impl Seat {
             let indexes = seat.told().map(|told| told.indexes).unwrap_or_default();
             instructed::again(&seat.workplace, (&name, &indexes), opening)
         });
+        let session = match &self.staff {
+            Some(staff) => session.staffed(staff.clone()),
+            None => session,
+        };
         Ok(match &self.memory {
             Some(memory) => session.remembering(memory.clone()),
             None => session,

@@ -263,6 +263,7 @@ fn summary(call: &ToolUse, effect: &Effect) -> String {
             None => paths.first().map(|path| path.display().to_string()).unwrap_or_default(),
         },
         Effect::Reaches(host) => host.clone(),
-        Effect::Nothing | Effect::Summons | Effect::Proposes => String::new(),
+        Effect::Summons => call.input.get("description").and_then(Value::as_str).unwrap_or_default().to_owned(),
+        Effect::Nothing | Effect::Proposes => String::new(),
     }
 }
