@@ -1,6 +1,7 @@
 //! An errand: what a layer wants a fork to do. Layers never run agents; they return one of these, and the loop sends it.
 
 use crate::gate::Gate;
+use crate::ledger::breaker::Progress;
 use crate::message::{Message, Usage};
 use crate::transcript::{Call, Entry};
 use std::path::PathBuf;
@@ -61,6 +62,24 @@ impl Outcome {
             sum += call.usage;
             sum
         })
+    }
+
+    /// Whether it got anywhere, as far as that can be seen from outside: it wrote something, or said that there was nothing
+    /// to write.
+    pub fn progress(&self) -> Progress {
+        let idle = self.wrote.is_empty();
+        match &self.ending {
+            Ending::Cancelled => Progress::Stopped,
+            Ending::Failed(why) => self.without_progress(why),
+            Ending::OutOfTurns if idle => self.without_progress("it used up its turns and wrote nothing"),
+            Ending::Done if idle && self.text().trim().is_empty() => self.without_progress("it said and wrote nothing"),
+            Ending::Done | Ending::OutOfTurns => Progress::Made,
+        }
+    }
+
+    /// It got nowhere, by somebody's closer look.
+    pub fn without_progress(&self, because: impl Into<String>) -> Progress {
+        Progress::None { because: because.into(), calls: self.calls.len() as u64 }
     }
 
     /// The last thing it said.

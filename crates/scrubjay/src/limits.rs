@@ -235,6 +235,8 @@ limits! {
     agent_summary_ms = 30_000 "milliseconds" in "agents", 100..=3_600_000, "how often it is said in a few words what an agent in the background is doing";
     agent_summary_bytes = 6_000 "bytes" in "agents", 200..=1_000_000, "of what an agent did last that is shown to whoever puts it in words";
     agent_summary_tokens = 64 "tokens" in "agents", 8..=10_000, "those words are few";
+    job_turns = 30 "turns" in "agents", 1..=1_000, "of a job that its card shows, the newest";
+    jobs_kept = 50 "jobs" in "agents", 0..=10_000, "of a project that have ended and are still listed";
 
     flags_timeout_ms = 2_000 "milliseconds" in "doors", 100..=60_000, "remote flags that have not come by then are not waited for";
     flags_bytes = 65_536 "bytes" in "doors", 256..=16_777_216, "largest set of remote flags";
@@ -262,6 +264,10 @@ limits! {
     brake_least_tokens = 2_000_000 "tokens" in "receipts", 0..=100_000_000, "the same where prices are not known";
     background_day_tokens = 10_000_000 "tokens" in "receipts", 0..=100_000_000_000, "background work of one day, cache reads included: some hundred forks of a long session";
     background_day_cents = 500 "cents" in "receipts", 0..=10_000_000, "background work of one day, where prices are known";
+    background_file_bytes = 1_048_576 "bytes" in "receipts", 4_096..=67_108_864, "read of a file about background work; ours are far smaller";
+    breaker_calls = 3 "calls" in "receipts", 1..=1_000, "of one kind of background work without progress within the window, and it rests";
+    breaker_window_minutes = 30 "minutes" in "receipts", 1..=525_600, "in which such calls are counted, and the length of the first rest; each rest after another failure is twice as long";
+    breaker_longest_minutes = 1_440 "minutes" in "receipts", 1..=525_600, "no rest is longer than this, or than the window";
 }
 
 /// The table as TOML with its defaults: `docs/limits.toml`, and a starting point for a settings file.

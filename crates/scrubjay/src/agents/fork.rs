@@ -3,19 +3,20 @@
 //! It keeps the parent's tool list and is restrained when it calls. It uses `turn`, never the query loop: it cannot
 //! compact, dream or fork, and it never writes to the parent's state.
 
+use super::jobs::Job;
 use crate::context::tool_results;
 use crate::desk::Desk;
 use crate::digest::FilesSeen;
 use crate::errand::{Ending, Errand, Outcome};
 use crate::gate::{Gate, Verdict};
 use crate::hooks::Scene;
-use crate::message::{Block, Message, MessageId, Origin, Role, SessionId, ToolResult, ToolUse};
-use crate::model::Reply;
+use crate::message::{Block, Message, MessageId, Origin, Role, SessionId, StopReason, ToolResult, ToolUse};
+use crate::model::{ModelError, Reply};
 use crate::prompt::Prompt;
 use crate::prompts;
 use crate::tool::{Effect, Occasion};
 use crate::transcript::Call;
-use crate::turn::{self, Halt, Hand, Stage};
+use crate::turn::{self, Halt, Hand, Stage, Watcher};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -60,7 +61,7 @@ pub enum Step<'a> {
 
 /// Run an errand to its end. Cancelling the parent's token stops it; the reverse does not hold.
 pub async fn run(origins: Origins, errand: &Errand, desk: &Desk, cancel: &CancellationToken) -> Outcome {
-    run_telling(origins, errand, desk, cancel, &mut |_| {}).await
+    go(origins, errand, desk, Watch { cancel, job: None, tell: &mut |_| {} }).await
 }
 
 /// The same, and tell what happens while it does.
@@ -71,10 +72,25 @@ pub async fn run_telling(
     cancel: &CancellationToken,
     tell: &mut (dyn FnMut(Step<'_>) + Send),
 ) -> Outcome {
+    go(origins, errand, desk, Watch { cancel, job: None, tell }).await
+}
+
+/// Run an errand as a job: its card follows every turn, and it stops when it is asked to.
+pub async fn run_as(job: &Job, origins: Origins, errand: &Errand, desk: &Desk) -> Outcome {
+    go(origins, errand, desk, Watch { cancel: job.cancel(), job: Some(job), tell: &mut |_| {} }).await
+}
+
+/// Who can stop a fork, and who is told how far it is.
+struct Watch<'a> {
+    cancel: &'a CancellationToken,
+    job: Option<&'a Job>,
+    tell: &'a mut (dyn FnMut(Step<'_>) + Send),
+}
+
+async fn go(origins: Origins, errand: &Errand, desk: &Desk, watch: Watch<'_>) -> Outcome {
     let (shared, left) = (origins.prompt.history.len(), desk.clock.now());
     let mut fork = Fork::new(origins, errand, desk);
-    fork.tell_last(tell);
-    let ending = fork.work(errand, desk, cancel, tell).await;
+    let ending = fork.work(errand, desk, watch).await;
     let Fork { prompt, mut outcome, .. } = fork;
     outcome.messages = prompt.history[shared..].to_vec();
     outcome.ending = ending;
@@ -117,21 +133,17 @@ impl Fork {
         Self { session, prompt, seen, results, gate, standing, outcome }
     }
 
-    async fn work(
-        &mut self,
-        errand: &Errand,
-        desk: &Desk,
-        cancel: &CancellationToken,
-        tell: &mut (dyn FnMut(Step<'_>) + Send),
-    ) -> Ending {
-        let session = self.session.clone();
-        let standing = self.standing.clone();
-        let stage = standing.stage(session.as_str(), desk);
+    async fn work(&mut self, errand: &Errand, desk: &Desk, watch: Watch<'_>) -> Ending {
+        let Watch { cancel, job, tell } = watch;
+        let (session, standing) = (self.session.clone(), self.standing.clone());
+        let stage = standing.stage(session.as_str(), desk, job);
+        self.tell_last(tell);
         for turn in 1..=errand.turns {
+            job.into_iter().for_each(Watcher::glance);
             let reply = match turn::sample(desk, &self.prompt, stage, cancel).await {
                 Ok(reply) => reply,
                 Err(Halt::Interrupted { .. }) => return Ending::Cancelled,
-                Err(Halt::Model(error)) => return Ending::Failed(error.to_string()),
+                Err(Halt::Model(error)) => return self.fail(error, errand, desk),
             };
             self.outcome.calls.push(Call {
                 source: errand.name.clone(),
@@ -143,6 +155,9 @@ impl Fork {
             self.outcome.calls.last().into_iter().for_each(|call| tell(Step::Called(call)));
             let calls = self.hear(&reply, desk, turn);
             self.tell_last(tell);
+            if let Some(job) = job {
+                job.turned(&self.said(), calls.len() as u64, reply.usage);
+            }
             if calls.is_empty() {
                 return Ending::Done;
             }
@@ -152,6 +167,7 @@ impl Fork {
             let hand = Hand { gate, seen, occasion, cancel, stage, view: None, summon: None };
             let round = turn::run_tools(desk, &calls, &hand).await;
             self.seen.extend(round.saw);
+            job.into_iter().for_each(|job| job.wrote(&round.wrote));
             self.outcome.wrote.extend(round.wrote);
             self.outcome.denials += round.denials;
             let admitted = tool_results::admit(round.results, &calls, self.results.as_deref(), desk);
@@ -166,6 +182,25 @@ impl Fork {
 
     fn tell_last(&self, tell: &mut (dyn FnMut(Step<'_>) + Send)) {
         self.prompt.history.last().into_iter().for_each(|message| tell(Step::Said(message)));
+    }
+
+    /// What a cut reply took is paid for too.
+    fn fail(&mut self, error: ModelError, errand: &Errand, desk: &Desk) -> Ending {
+        if let ModelError::Cut { usage, .. } = &error {
+            let (source, model, usage) = (errand.name.clone(), desk.model.name().to_owned(), *usage);
+            self.outcome.calls.push(Call {
+                source,
+                model,
+                usage,
+                stop: StopReason::Other("cut".to_owned()),
+                cleared: 0,
+            });
+        }
+        Ending::Failed(error.to_string())
+    }
+
+    fn said(&self) -> String {
+        self.prompt.history.last().map(|message| message.text()).unwrap_or_default()
     }
 
     fn hear(&mut self, reply: &Reply, desk: &Desk, turn: u64) -> Vec<ToolUse> {
@@ -191,9 +226,9 @@ fn directive(prompt: &Prompt, errand: &Errand) -> Vec<Block> {
 }
 
 impl Standing {
-    fn stage<'a>(&'a self, session_id: &'a str, desk: &'a Desk) -> Stage<'a> {
+    fn stage<'a>(&'a self, session_id: &'a str, desk: &'a Desk, job: Option<&'a Job>) -> Stage<'a> {
         match self {
-            Standing::Errand => Stage::Back,
+            Standing::Errand => job.map_or(Stage::Back, |job| Stage::Watched(job)),
             Standing::Agent { transcript } => Stage::Front(Scene {
                 session_id,
                 transcript_path: transcript,

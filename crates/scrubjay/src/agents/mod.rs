@@ -8,6 +8,7 @@
 pub mod background;
 pub mod definition;
 pub mod fork;
+pub mod jobs;
 pub mod letter;
 pub mod memory;
 pub mod reach;

@@ -2,10 +2,12 @@
 //!
 //! A ledger is a list of rows, only ever appended to, beside the transcript. Everything a person is told about money is
 //! a fold over rows: what was saved ([`savings`]), whether the engine should get out of the way ([`brake`]), how much
-//! background work is left for today ([`budget`]), and how healthy the cache is ([`health`]).
+//! background work is left for today ([`budget`]), and how healthy the cache is ([`health`]). Beside it stand the breakers of
+//! work that gets nowhere ([`breaker`]).
 
 pub mod book;
 pub mod brake;
+pub mod breaker;
 pub mod budget;
 pub mod health;
 pub mod savings;

@@ -195,6 +195,11 @@ impl ProjectLayout {
         self.dir.join("recall")
     }
 
+    /// What background work of this project runs, and what ran lately.
+    pub fn jobs(&self) -> PathBuf {
+        self.dir.join("jobs")
+    }
+
     /// Removed memories.
     pub fn trash(&self) -> PathBuf {
         self.dir.join("trash")
@@ -203,7 +208,7 @@ impl ProjectLayout {
 
 /// Our own ids are plain words and stay readable; anything else that was typed or sent becomes a hash.
 fn session_name(session: &str) -> String {
-    const RESERVED: [&str; 6] = ["memory", "journal", "provenance", "trash", "recall", "agents"];
+    const RESERVED: [&str; 7] = ["memory", "journal", "provenance", "trash", "recall", "agents", "jobs"];
     const LONGEST: usize = 64;
     let plain = session.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
     let starts_well = session.starts_with(|c: char| c.is_ascii_alphanumeric());

@@ -6,6 +6,7 @@ use crate::context::compaction::boundary::{self, NotCompacted, Part, Planned, Su
 use crate::context::{self, Full};
 use crate::hooks::{HookEvent, Moment};
 use crate::message::MessageId;
+use crate::model::ModelError;
 use crate::prompt_cache::planner::Verdict;
 use crate::settings::key;
 use crate::transcript::{Call, Compaction, Entry, EntryId, Record, Trigger, View};
@@ -126,9 +127,13 @@ impl Session {
             Ok(_) => Ok(true),
             Err(Error::NotCompacted(NotCompacted::Interrupted)) => Err(Error::Interrupted),
             Err(Error::NotCompacted(NotCompacted::OpenRound)) => Ok(false),
-            Err(Error::NotCompacted(reason)) => self.strike(&reason.to_string()).map(|()| false),
+            // It was shortened as often as may be, so another try would end like this one.
+            Err(Error::NotCompacted(reason @ NotCompacted::Model(ModelError::PromptTooLong { .. }))) => {
+                self.strike(&reason.to_string(), self.desk.limits.compaction_strikes).map(|()| false)
+            }
+            Err(Error::NotCompacted(reason)) => self.strike(&reason.to_string(), 1).map(|()| false),
             // A hook that forbids it stands in the way of the compaction and not of the question.
-            Err(Error::Blocked(reason)) => self.strike(&format!("a hook stopped it: {reason}")).map(|()| false),
+            Err(Error::Blocked(reason)) => self.strike(&format!("a hook stopped it: {reason}"), 1).map(|()| false),
             Err(other) => Err(other),
         }
     }
@@ -138,9 +143,11 @@ impl Session {
         strikes >= self.desk.limits.compaction_strikes
     }
 
-    fn strike(&mut self, reason: &str) -> Result<(), Error> {
-        let entry = Entry::Failed { layer: Compaction::LAYER.to_owned(), because: reason.to_owned() };
-        self.transcript.append(entry, self.desk.clock.now())?;
+    fn strike(&mut self, reason: &str, times: u64) -> Result<(), Error> {
+        for _ in 0..times {
+            let entry = Entry::Failed { layer: Compaction::LAYER.to_owned(), because: reason.to_owned() };
+            self.transcript.append(entry, self.desk.clock.now())?;
+        }
         self.desk.events.notice(format!("the conversation was not compacted: {reason}"));
         if self.resting() {
             self.desk.events.notice(

@@ -10,6 +10,7 @@ mod planning;
 mod reading_back;
 mod recalling;
 mod receipts;
+mod starting;
 mod summoning;
 
 pub use compacting::Compacted;
@@ -23,6 +24,7 @@ use receipts::Receipts;
 use summoning::Agents;
 
 use crate::agents::fork::{self, Origins, Standing};
+use crate::agents::jobs::Jobs;
 use crate::context::compaction::boundary::NotCompacted;
 use crate::context::spans::NotHidden;
 use crate::context::{self, Full, tool_results};
@@ -31,6 +33,7 @@ use crate::errand::{Errand, Outcome};
 use crate::event::Event;
 use crate::hooks::HookEvent;
 use crate::instructions::Rule;
+use crate::ledger::breaker::Breakers;
 use crate::limits::Limits;
 use crate::message::{Block, Kind, Origin, Role, StopReason, ToolUse, Usage};
 use crate::model::{ModelError, Reply};
@@ -53,6 +56,8 @@ pub struct Session {
     noting: Noting,
     recalling: Recalling,
     receipts: Receipts,
+    breakers: Breakers,
+    jobs: Jobs,
     agents: Agents,
     /// Whether the person was told that the window is nearly full.
     warned: bool,
@@ -122,6 +127,8 @@ impl Session {
     pub fn new(transcript: Transcript, desk: Desk, opening: Opening) -> Result<Self, Error> {
         let receipts = Receipts::open(&transcript, &desk);
         let interrupt = Interrupt::default();
+        let breakers = Breakers::at(desk.day_book.as_deref());
+        let jobs = Jobs::at(transcript.path().and_then(|path| Some(path.parent()?.join("jobs"))));
         let mut session = Self {
             _life: interrupt.life.clone().drop_guard(),
             transcript,
@@ -130,6 +137,8 @@ impl Session {
             noting: Noting::default(),
             recalling: Recalling::default(),
             receipts,
+            breakers,
+            jobs,
             agents: Agents::default(),
             warned: false,
             weighed: 0,

@@ -2,10 +2,10 @@
 
 use super::{Error, Session};
 use crate::agents::background::{Background, Drained};
-use crate::agents::fork;
 use crate::context::compaction::boundary::Planned;
 use crate::context::{self, session_notes};
 use crate::errand::{Ending, Outcome};
+use crate::ledger::breaker::Progress;
 use crate::message::Message;
 use crate::settings::key;
 use crate::transcript::{Entry, Noted, Writer};
@@ -42,7 +42,7 @@ impl Session {
     pub(super) fn note_if_due(&mut self) -> Result<(), Error> {
         self.hear_of_notes()?;
         let view = self.transcript.view();
-        if self.is_noting() || self.tired_of_notes() || !session_notes::due(view, &self.desk) {
+        if self.is_noting() || !session_notes::due(view, &self.desk) || self.rests(LAYER) {
             return Ok(());
         }
         // Where nobody may work in the background, code keeps them all the same: it costs nothing.
@@ -55,12 +55,13 @@ impl Session {
         if writer == Writer::Code {
             return match session_notes::keep(view, &self.said(), &folder, &self.desk) {
                 Ok(()) => Ok(self.transcript.append(Entry::Noted(noted), self.desk.clock.now())?),
-                Err(error) => self.note_failed(error.to_string()),
+                Err(error) => self.stumble(error.to_string()),
             };
         }
         match session_notes::update(&folder, &self.desk) {
-            Ok(update) => self.send_for_notes(update, noted),
-            Err(error) => return self.note_failed(error.to_string()),
+            Ok(update) if self.may_start(LAYER) => self.send_for_notes(update, noted),
+            Ok(_) => {}
+            Err(error) => return self.stumble(error.to_string()),
         }
         Ok(())
     }
@@ -77,9 +78,9 @@ impl Session {
     fn send_for_notes(&mut self, update: session_notes::Update, noted: Noted) {
         let mut origins = self.origins_as_said();
         origins.seen.insert(update.file.clone(), update.digest.clone());
-        let (desk, sender) = (self.desk.clone(), self.noting.sender.clone());
+        let (desk, jobs, sender) = (self.desk.clone(), self.jobs(), self.noting.sender.clone());
         self.noting.background.offer(move |cancel| async move {
-            let outcome = fork::run(origins, &update.errand, &desk, &cancel).await;
+            let outcome = jobs.run(origins, &update.errand, &desk, &cancel).await;
             // However it ended, what it left in the file is checked.
             let accepted = session_notes::accept(&update.file, &update.before, &desk);
             let noted = match (&outcome.ending, accepted) {
@@ -97,15 +98,27 @@ impl Session {
     pub(super) fn hear_of_notes(&mut self) -> Result<(), Error> {
         while let Ok(Home { outcome, noted, at }) = self.noting.receiver.try_recv() {
             self.receipts_of_errand(&outcome.calls, at, outcome.took);
+            let progress = match (&noted, &outcome.ending) {
+                (Ok(_), _) => Progress::Made,
+                (Err(_), Ending::Cancelled) => Progress::Stopped,
+                (Err(why), _) => outcome.without_progress(why),
+            };
             for call in outcome.calls {
                 self.transcript.append(Entry::Replied(call), at)?;
             }
+            self.progressed(LAYER, &progress);
             match noted {
                 Ok(noted) => self.transcript.append(Entry::Noted(noted), at)?,
                 Err(why) => self.note_failed(why)?,
             }
         }
         Ok(())
+    }
+
+    /// Not even begun: that is no progress either.
+    fn stumble(&mut self, because: String) -> Result<(), Error> {
+        self.progressed(LAYER, &Progress::None { because: because.clone(), calls: 0 });
+        self.note_failed(because)
     }
 
     fn note_failed(&mut self, because: String) -> Result<(), Error> {
@@ -118,11 +131,6 @@ impl Session {
     /// Whether notes are being written at this moment.
     pub(super) fn is_noting(&self) -> bool {
         self.noting.background.is_busy()
-    }
-
-    fn tired_of_notes(&self) -> bool {
-        let strikes = self.transcript.view().strikes.get(LAYER).copied().unwrap_or_default();
-        strikes >= self.desk.limits.compaction_strikes
     }
 
     /// The notes as a compaction, where they can serve and the result fits. An update that is running is waited for.

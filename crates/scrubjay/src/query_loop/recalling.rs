@@ -5,13 +5,14 @@ use super::{Error, Session};
 use crate::agents::background::Background;
 use crate::desk::Desk;
 use crate::ledger::Called;
+use crate::ledger::breaker::Progress;
 use crate::memory::{Candidates, Recollection, SharedMemory, Wish, recall, select, shown};
 use crate::message::{Block, Message, Origin, Role};
 use crate::model::{Model, Reply};
 use crate::settings::{Source, key};
 use crate::tools::resolve;
 use crate::transcript::{Call, Entry, Recalled, View};
-use crate::turn::{self, Stage};
+use crate::turn::{self, Halt, Stage};
 use jiff::Timestamp;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -52,6 +53,8 @@ struct Home {
     /// The same calls, for the record.
     entries: Vec<Call>,
     skipped: Vec<String>,
+    /// What came of asking a model, where one was asked.
+    progress: Option<Progress>,
     at: Timestamp,
 }
 
@@ -126,7 +129,7 @@ impl Session {
         let said = self.desk.settings.origin(key::MODEL_RECALL.key) != Source::Default;
         let wanted = if said { self.desk.settings.flag(&key::MODEL_RECALL) } else { from.chooser.is_some() };
         let chooser = from.chooser.clone().filter(|model| wanted && model.is_a_mind())?;
-        self.may_work_in_background().then_some(chooser)
+        (!self.rests(select::SOURCE) && self.may_work_in_background()).then_some(chooser)
     }
 
     /// Before a request: show what was found since the last one. Where no model answers, recalled text is the answer, so
@@ -145,7 +148,7 @@ impl Session {
 
     /// Take in what searches brought home, and book what they took.
     pub(super) fn hear_of_memories(&mut self) -> Result<(), Error> {
-        while let Ok(Home { found, calls, entries, skipped, at }) = self.recalling.receiver.try_recv() {
+        while let Ok(Home { found, calls, entries, skipped, progress, at }) = self.recalling.receiver.try_recv() {
             calls.into_iter().for_each(|called| self.receipt_of_errand(called));
             for call in entries {
                 self.transcript.append(Entry::Replied(call), at)?;
@@ -155,6 +158,7 @@ impl Session {
                 self.recalling.told = true;
             }
             self.recalling.found = found;
+            progress.into_iter().for_each(|progress| self.progressed(select::SOURCE, &progress));
         }
         Ok(())
     }
@@ -207,25 +211,31 @@ impl Search {
         let (memory, wish) = (self.from.memory.clone(), self.wish.clone());
         let looking = tokio::task::spawn_blocking(move || memory.candidates(&wish));
         let mut among = looking.await.unwrap_or_default();
-        let reply = self.ask(&among, stop).await;
-        let chosen = reply.as_ref().and_then(|reply| {
+        let asked = self.ask(&among, stop).await;
+        let chosen = asked.as_ref().and_then(|asked| asked.as_ref().ok()).and_then(|reply| {
             let text = reply.blocks.iter().filter_map(Block::as_text).collect::<String>();
             select::chosen(&text, &among, &self.desk.limits)
+        });
+        let progress = asked.as_ref().map(|asked| match (asked, &chosen) {
+            (Ok(_), Some(_)) => Progress::Made,
+            (Ok(_), None) => Progress::None { because: "the answer names no memories".to_owned(), calls: 1 },
+            (Err(Halt::Interrupted { .. }), _) => Progress::Stopped,
+            (Err(Halt::Model(error)), _) => Progress::None { because: error.to_string(), calls: 1 },
         });
         let paths = chosen.unwrap_or_else(|| std::mem::take(&mut among.best));
         let (memory, root, stop) = (self.from.memory.clone(), self.from.root.clone(), stop.clone());
         let reading = tokio::task::spawn_blocking(move || memory.recollections(&paths, &root, &stop));
         let found = reading.await.unwrap_or_default();
-        let (calls, entries) = self.booked(reply, left);
-        Home { found, calls, entries, skipped: among.skipped, at: self.desk.clock.now() }
+        let (calls, entries) = self.booked(asked.and_then(Result::ok), left);
+        Home { found, calls, entries, skipped: among.skipped, progress, at: self.desk.clock.now() }
     }
 
     /// The choosing model's reply, if there is one to ask and something to choose.
-    async fn ask(&self, among: &Candidates, stop: &CancellationToken) -> Option<Reply> {
+    async fn ask(&self, among: &Candidates, stop: &CancellationToken) -> Option<Result<Reply, Halt>> {
         let chooser = self.chooser.as_ref().filter(|_| !among.manifest.is_empty())?;
         let prompt = select::prompt(&self.wish.query, among, &self.tools, &self.nonce, &self.desk.limits);
         let desk = Desk { model: chooser.clone(), ..self.desk.clone() };
-        turn::sample(&desk, &prompt, Stage::Back, stop).await.ok()
+        Some(turn::sample(&desk, &prompt, Stage::Back, stop).await)
     }
 
     fn booked(&self, reply: Option<Reply>, left: Timestamp) -> (Vec<Called>, Vec<Call>) {

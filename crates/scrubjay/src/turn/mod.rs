@@ -30,12 +30,22 @@ pub enum Stage<'a> {
     Front(Scene<'a>),
     /// A fork: nothing is shown.
     Back,
+    /// A fork that somebody may want to stop.
+    Watched(&'a dyn Watcher),
+}
+
+/// Looks at something with every piece of a reply.
+pub trait Watcher: std::fmt::Debug + Sync {
+    /// A piece has arrived.
+    fn glance(&self);
 }
 
 impl Stage<'_> {
     fn emit(&self, desk: &Desk, event: Event) {
-        if let Stage::Front(_) = self {
-            desk.events.emit(event);
+        match self {
+            Stage::Front(_) => desk.events.emit(event),
+            Stage::Watched(watcher) => watcher.glance(),
+            Stage::Back => {}
         }
     }
 }

@@ -381,7 +381,7 @@ async fn whatever_keeps_failing_is_tried_three_times_and_never_again_after_fifty
         ("a cut stream", Err(cut), 3),
         ("nothing", Ok(Turn::text("")), 3),
         ("as much as before", Ok(Turn::text(long)), 3),
-        ("its own request too long", Err(ModelError::PromptTooLong { over_by: None }), 12),
+        ("its own request too long", Err(ModelError::PromptTooLong { over_by: None }), 4),
     ];
     for (name, failure, most) in modes {
         let model = Scripted::new().holding(ContextWindow { size: 12_000, max_output: 2_000 });

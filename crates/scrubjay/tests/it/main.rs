@@ -15,6 +15,7 @@ mod finding;
 mod fork;
 mod hooks;
 mod instructions;
+mod jobs;
 mod memory_tool;
 mod long_session;
 mod microcompaction;
