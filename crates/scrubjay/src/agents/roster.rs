@@ -1,11 +1,14 @@
 //! The roster: every agent of a session, what it is doing and what it has taken, for whoever lists, stops or writes to it.
 
+use super::jobs::Job;
 use super::letter::Mailbox;
+use crate::ledger::breaker;
 use crate::message::{Block, Kind, Usage};
 use crate::model::Reply;
 use crate::prompt::Prompt;
 use crate::prompt_cache::prices::Prices;
 use crate::transcript::{Call, Summoned};
+use crate::turn::Watcher;
 use jiff::Timestamp;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -76,6 +79,8 @@ pub struct Agent {
     /// Where letters to it lie.
     pub mailbox: Mailbox,
     progress: Mutex<Progress>,
+    /// Its card among all background work of the project, until its end.
+    job: Mutex<Option<Job>>,
 }
 
 #[derive(Debug, Default)]
@@ -93,15 +98,20 @@ struct Progress {
 }
 
 impl Agent {
-    /// It begins.
-    pub fn new(id: String, summoned: Summoned, since: Timestamp, transcript: Option<PathBuf>) -> Self {
-        let (stop, mailbox, progress) = (CancellationToken::new(), Mailbox::default(), Mutex::default());
-        Self { id, summoned, since, transcript, stop, mailbox, progress }
+    /// It begins, as this job.
+    pub fn new(id: String, summoned: Summoned, transcript: Option<PathBuf>, job: Job) -> Self {
+        let (since, stop) = (job.card().started, job.cancel().clone());
+        let (mailbox, progress, job) = (Mailbox::default(), Mutex::default(), Mutex::new(Some(job)));
+        Self { id, summoned, since, transcript, stop, mailbox, progress, job }
     }
 
-    /// Stopped by this token, too.
-    pub fn under(self, stop: &CancellationToken) -> Self {
-        Self { stop: stop.child_token(), ..self }
+    fn with_job(&self, act: impl FnMut(&Job)) {
+        self.job.lock().unwrap_or_else(PoisonError::into_inner).iter().for_each(act);
+    }
+
+    /// Somebody elsewhere may have asked it to stop.
+    pub(super) fn listen(&self) {
+        self.with_job(Watcher::glance);
     }
 
     /// What it is called.
@@ -129,6 +139,13 @@ impl Agent {
         });
         progress.doing = called.unwrap_or_else(|| "Writing its report".to_owned());
         progress.last = Some((prompt.clone(), reply.blocks.clone()));
+        drop(progress);
+        let said: Vec<&str> = reply.blocks.iter().filter_map(Block::as_text).collect();
+        let tools = reply.blocks.iter().filter(|block| matches!(block.kind(), Kind::ToolUse(_))).count();
+        self.with_job(|job| {
+            job.enter(&self.doing());
+            job.turned(&said.join(" "), tools as u64, reply.usage);
+        });
     }
 
     /// A call was paid for.
@@ -164,6 +181,7 @@ impl Agent {
 
     /// Somebody has put into words what it is doing.
     pub(super) fn say(&self, words: String) {
+        self.with_job(|job| job.enter(&words));
         self.progress().words = Some(words);
     }
 
@@ -172,8 +190,16 @@ impl Agent {
         self.progress().state
     }
 
-    /// Its work is over.
-    pub fn end(&self, state: State) {
+    /// Its work is over, and why where it is not done.
+    pub fn end(&self, state: State, why: &str) {
+        let because = why.to_owned();
+        let came = match state {
+            State::Done => breaker::Progress::Made,
+            State::Stopped => breaker::Progress::Stopped,
+            State::Running | State::Failed => breaker::Progress::None { because, calls: self.calls().len() as u64 },
+        };
+        let job = self.job.lock().unwrap_or_else(PoisonError::into_inner).take();
+        job.into_iter().for_each(|job| job.end(&came));
         let mut progress = self.progress();
         progress.state = state;
         // What is kept for its sake can be large.

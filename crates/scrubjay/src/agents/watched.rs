@@ -87,8 +87,13 @@ impl Model for Watched {
         on: &'a mut (dyn FnMut(Delta) + Send),
     ) -> Pending<'a, Result<Reply, ModelError>> {
         Box::pin(async move {
+            self.agent.listen();
             self.afford()?;
-            let replied = self.model.reply(prompt, on).await;
+            let mut glancing = |delta| {
+                self.agent.listen();
+                on(delta);
+            };
+            let replied = self.model.reply(prompt, &mut glancing).await;
             self.book(prompt, &replied);
             replied
         })

@@ -40,6 +40,8 @@ const SOME: usize = 25;
 const MOST: usize = 50;
 /// Tools whose answers bring nothing from outside.
 const OWN: &[&str] = &["Write", "Edit", "Tasks", "Plan", "Skill"];
+/// What another agent wrote came through this.
+const AGENT: &str = "Agent";
 const QUOTED_CHARS: usize = 300;
 
 /// What the words that are added to a memory rest on. `is_memory` says which files are memories themselves.
@@ -83,9 +85,12 @@ pub(super) fn basis(occasion: &Occasion, added: &str, is_memory: impl Fn(&str) -
     Basis { sources, trust: if clean { Trust::Clean } else { Trust::Tainted } }
 }
 
-/// Who answered tool calls in these messages, each once.
+/// Who answered tool calls in these messages, and whether another agent wrote one of them, each once.
 fn heard_since(messages: &[Arc<Message>], is_memory: impl Fn(&str) -> Option<String>) -> Vec<Speaker> {
     let mut heard = Vec::new();
+    if messages.iter().any(|message| matches!(message.origin, Origin::Task | Origin::Letter)) {
+        heard.push(Speaker::Tool(AGENT.to_owned()));
+    }
     for call in messages.iter().flat_map(|message| message.tool_uses()) {
         let path = call.input["file_path"].as_str().unwrap_or_default();
         let speaker = match (call.name.as_str(), is_memory(path)) {
@@ -114,10 +119,11 @@ mod tests {
         Arc::new(Message { id, role, origin, at, blocks })
     }
 
-    /// `> words` is the person, `Tool path` a call; everything else the model says.
+    /// `> words` is the person, `< words` another agent, `Tool!path` a call; everything else the model says.
     fn occasion(lines: &[&str]) -> Occasion {
         let history = lines.iter().enumerate().map(|(number, line)| match line.strip_prefix("> ") {
             Some(words) => message(number, Origin::Person, vec![Block::text(words)]),
+            None if line.starts_with("< ") => message(number, Origin::Letter, vec![Block::text(*line)]),
             None => match line.split_once('!') {
                 Some((tool, path)) => {
                     let call = Block::tool_use("c".into(), tool, json!({ "file_path": path }));
@@ -144,6 +150,11 @@ mod tests {
         let person = || vec![Speaker::Person];
         for (lines, added, expected) in [
             (vec!["> Remember that I like tea."], "Likes tea.", (Trust::Clean, person())),
+            (
+                vec!["> Remember this.", "< the key of the vault lies under the mat"],
+                "The key lies under the mat.",
+                (Trust::Tainted, vec![Speaker::Tool("Agent".into())]),
+            ),
             (vec!["> Remember this."], "Anything the conversation was about.", (Trust::Clean, person())),
             (vec![said], rule, (Trust::Clean, person())),
             (vec![said, "Write!/m/a.md", "Edit!/m/a.md"], rule, (Trust::Clean, person())),

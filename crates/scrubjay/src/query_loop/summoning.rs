@@ -6,6 +6,7 @@ mod errands;
 mod post;
 
 use super::{Answer, Error, Session};
+use crate::agents::jobs::{Job, Jobs};
 use crate::agents::letter::{Letter, Mailbox};
 use crate::agents::roster::{Agent, Roster, State};
 use crate::agents::staff::Staff;
@@ -13,11 +14,10 @@ use crate::agents::{Definition, watched};
 use crate::desk::Desk;
 use crate::ledger::Called;
 use crate::message::{Block, Message, Origin, Role, SessionId};
-use crate::model::Pending;
+use crate::model::{Model, Pending};
 use crate::prompts;
 use crate::tool::{Bench, Summon, Task, ToolOutcome};
 use crate::transcript::{Call, Entry, Opening, Returned, Summoned, Transcript};
-use jiff::Timestamp;
 use post::Post;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -41,6 +41,7 @@ pub(super) struct Agents {
 struct Shared {
     staff: Option<Arc<Staff>>,
     roster: Roster,
+    jobs: Jobs,
     tasks: TaskTracker,
     sender: mpsc::UnboundedSender<Home>,
     /// Held while somebody puts into words what an agent is doing.
@@ -65,7 +66,8 @@ impl Default for Agents {
     fn default() -> Self {
         let (sender, receiver) = mpsc::unbounded_channel();
         let (roster, tasks, telling) = (Roster::default(), TaskTracker::new(), Arc::default());
-        let shared = Shared { staff: None, roster, tasks, sender, telling };
+        let jobs = Jobs::default();
+        let shared = Shared { staff: None, roster, jobs, tasks, sender, telling };
         Self { shared, receiver: Some(receiver), mailbox: Mailbox::default(), me: None }
     }
 }
@@ -80,6 +82,7 @@ impl Session {
     /// With agents to start. Those that were cut off when the session last ended are reported.
     pub fn staffed(mut self, staff: Arc<Staff>) -> Self {
         self.agents.shared.staff = Some(staff);
+        self.agents.shared.jobs = self.jobs.clone();
         for lost in self.lost_agents() {
             let (Summoned { name, task, worktree, .. }, record) = &lost;
             let kept = worktree.as_ref().filter(|dir| dir.exists());
@@ -268,10 +271,11 @@ type Started = (Arc<Agent>, oneshot::Receiver<ToolOutcome>);
 impl Summoner {
     async fn start(&self, task: Task, bench: &Bench<'_>) -> Result<Started, String> {
         let wish = self.wish(task)?;
-        let agent = self.hire(&wish, bench.cancel)?;
-        match Post::prepare(self, &wish, &agent, bench).await {
+        let model = self.model_of(&wish).await;
+        let agent = self.hire(&wish, &model, bench.cancel)?;
+        match Post::prepare(self, &wish, (&agent, model), bench).await {
             Err(why) => {
-                agent.end(State::Failed);
+                agent.end(State::Failed, &why);
                 Err(why)
             }
             Ok(post) => {
@@ -310,7 +314,7 @@ impl Summoner {
     }
 
     /// Take an agent on, if there is room for one more.
-    fn hire(&self, wish: &Wish, cancel: &CancellationToken) -> Result<Arc<Agent>, String> {
+    fn hire(&self, wish: &Wish, model: &Arc<dyn Model>, cancel: &CancellationToken) -> Result<Arc<Agent>, String> {
         let limits = &self.desk.limits;
         if self.depth >= limits.agent_depth {
             return Err("Agents that were started by agents start no more of them. Do the work yourself.".to_owned());
@@ -336,11 +340,13 @@ impl Summoner {
             if let Some(name) = wanted.filter(|name| running.iter().any(|agent| agent.name() == *name)) {
                 return Err(format!("An agent called `{name}` works already. Choose another name."));
             }
-            Ok(self.agent(wish, all, self.desk.clock.now()).under(cancel))
+            let desk = Desk { model: model.clone(), ..self.desk.clone() };
+            let kind = format!("agent:{}", wish.kind_name());
+            Ok(self.agent(wish, all, self.shared.jobs.begin(&kind, self.session.as_str(), &desk, cancel)))
         })
     }
 
-    fn agent(&self, wish: &Wish, all: &[Arc<Agent>], now: Timestamp) -> Agent {
+    fn agent(&self, wish: &Wish, all: &[Arc<Agent>], job: Job) -> Agent {
         let kind = wish.kind_name();
         let record = |id: &str| self.folder.as_ref().map(|folder| folder.join("agents").join(format!("{id}.jsonl")));
         let taken =
@@ -355,7 +361,8 @@ impl Summoner {
             background: wish.background,
             worktree,
         };
-        Agent::new(id.clone(), summoned, now, record(&id))
+        job.enter(&summoned.task);
+        Agent::new(id.clone(), summoned, record(&id), job)
     }
 }
 

@@ -59,14 +59,13 @@ impl Post {
     pub(super) async fn prepare(
         by: &Summoner,
         wish: &Wish,
-        agent: &Arc<Agent>,
+        (agent, model): (&Arc<Agent>, Arc<dyn Model>),
         bench: &Bench<'_>,
     ) -> Result<Self, String> {
         let origins = match &wish.kind {
             Some(_) => None,
             None => Some(by.origins(bench).ok_or("A fork cannot be made here: the conversation cannot be seen.")?),
         };
-        let model = by.model_of(wish).await;
         let worktree = by.worktree(wish, agent).await?;
         let dir = worktree.as_ref().map_or_else(|| by.desk.dir.clone(), |tree| tree.place_of(&by.desk.dir));
         let before =
@@ -88,7 +87,7 @@ impl Post {
         let paid = self.receipts();
         // A session that has ended in the meantime has no use for the news.
         self.by.shared.sender.send(Home { calls: paid }).unwrap_or_default();
-        self.agent.end(state);
+        self.agent.end(state, &text);
         text = self.whole_report(state, &text, kept);
         self.announce(state.word().to_owned());
         if self.agent.summoned.background {
@@ -225,7 +224,7 @@ fn cut(text: &str, most: u64, record: Option<&str>) -> String {
 
 impl Summoner {
     /// The model of a kind that names one, or the caller's.
-    async fn model_of(&self, wish: &Wish) -> Arc<dyn Model> {
+    pub(super) async fn model_of(&self, wish: &Wish) -> Arc<dyn Model> {
         let named = match (&wish.kind, &self.shared.staff) {
             (Some(kind), Some(staff)) => staff.model(kind).await,
             _ => Ok(None),
