@@ -207,6 +207,11 @@ pub(crate) enum Command {
         #[command(subcommand)]
         what: ConfigCommand,
     },
+    /// Background work: what runs, what ran lately, what rests
+    Jobs {
+        #[command(subcommand)]
+        what: Option<JobsCommand>,
+    },
     /// Check the installation; the output is safe to paste
     Doctor,
     /// Completions for a shell, to standard output
@@ -288,6 +293,23 @@ pub(crate) enum ResultsCommand {
         /// Do not ask
         #[arg(long)]
         yes: bool,
+    },
+}
+
+/// About background work.
+#[derive(Debug, Subcommand)]
+pub(crate) enum JobsCommand {
+    /// Follow what runs until nothing does
+    Watch,
+    /// Ask a job to stop, in whatever process it runs
+    Kill {
+        /// Its id, or the beginning of it
+        id: String,
+    },
+    /// Let a kind of work that rests try again
+    Reset {
+        /// The kind, such as session_notes
+        kind: String,
     },
 }
 

@@ -1,6 +1,7 @@
 //! scrubjay: the terminal agent and its doors.
 
 mod arguments;
+mod background;
 mod chat;
 mod commands;
 mod compaction;

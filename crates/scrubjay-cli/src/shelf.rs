@@ -7,7 +7,7 @@ use scrubjay::limits::Limits;
 use scrubjay::message::{Message, Origin, SessionId, Usage};
 use scrubjay::paths::ProjectLayout;
 use scrubjay::tools::shown;
-use scrubjay::transcript::{Damage, Entry, Transcript, TranscriptError};
+use scrubjay::transcript::{Compaction, Damage, Entry, Transcript, TranscriptError};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -38,6 +38,8 @@ pub(crate) struct Glance {
     pub(crate) usage: Usage,
     /// How many tokens it takes in the window.
     pub(crate) window: u64,
+    /// Whether it has given up compacting by itself.
+    pub(crate) compaction_rests: bool,
     pub(crate) damage: Vec<Damage>,
 }
 
@@ -121,6 +123,8 @@ impl Shelf {
             questions,
             usage,
             window: transcript.view().count.total(),
+            compaction_rests: transcript.view().strikes.get(Compaction::LAYER).copied().unwrap_or_default()
+                >= self.limits.compaction_strikes,
             damage,
         })
     }

@@ -42,6 +42,7 @@ impl Chat {
             Slash::Forget(name) => self.forget(name.as_deref()),
             Slash::Recall(query) => self.recall(query.as_deref()),
             Slash::Undo(change) => self.undo(change),
+            Slash::Jobs(what) => self.jobs(what),
             Slash::Compact(compact) => match self.compact(compact).await {
                 Ok(next) => return Ok(next),
                 Err(failure) => Err(failure),

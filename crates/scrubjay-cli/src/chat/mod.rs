@@ -6,6 +6,7 @@ mod compacting;
 mod consent;
 mod hiding;
 mod includes;
+mod jobs;
 mod keyboard;
 mod remembering;
 mod screen;
@@ -173,6 +174,7 @@ impl Chat {
     async fn talk(&mut self) -> Result<(), Failure> {
         loop {
             self.screen.end_line().map_err(unwritten)?;
+            self.tell_what_runs()?;
             let next = match self.keyboard.read("› ", Purpose::Question).await {
                 Typed::End => Next::Leave,
                 Typed::Interrupted => self.interrupt_at_rest()?,

@@ -26,7 +26,27 @@ pub(super) enum Slash {
     Recall(Option<String>),
     /// Take a change of the memory back: the last one, or this one.
     Undo(Option<u64>),
+    Jobs(Jobs),
     Quit,
+}
+
+/// What `/jobs` should do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Jobs {
+    /// Show what runs, what ran lately and what rests.
+    List,
+    /// Stop this one.
+    Stop(String),
+}
+
+impl Jobs {
+    fn read(typed: &str) -> Result<Self, String> {
+        match typed.split_whitespace().collect::<Vec<_>>().as_slice() {
+            [] | ["list"] => Ok(Jobs::List),
+            ["stop" | "kill", id] => Ok(Jobs::Stop((*id).to_owned())),
+            _ => Err("/jobs lists background work, /jobs stop ID stops one".to_owned()),
+        }
+    }
 }
 
 /// What `/fold` should do.
@@ -160,6 +180,7 @@ pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
     ("model", "[name]", "show or change the model"),
     ("plan", "", "plan first: nothing is changed until you approve; again to switch it off"),
     ("tasks", "", "the model's task list"),
+    ("jobs", "[stop ID]", "background work: what runs, what it took, what rests; stop ID stops one"),
     ("quit", "", "leave; Ctrl-D does the same"),
 ];
 
@@ -191,6 +212,7 @@ impl Slash {
                 Ok(change) => Ok(Slash::Undo(change)),
                 Err(_) => Err("/undo takes the number of a change; `scrubjay memory log` lists them".to_owned()),
             },
+            "jobs" => Jobs::read(rest.as_deref().unwrap_or_default()).map(Slash::Jobs),
             "quit" | "exit" => Ok(Slash::Quit),
             unknown => {
                 let meant = nearest(unknown, COMMANDS.iter().map(|(name, _, _)| *name));
@@ -269,6 +291,8 @@ mod tests {
             ("/forget user_role", Slash::Forget(Some("user_role".into()))),
             ("/recall how to test", Slash::Recall(Some("how to test".into()))),
             ("/undo", Slash::Undo(None)),
+            ("/jobs", Slash::Jobs(Jobs::List)),
+            ("/jobs stop 3f2a", Slash::Jobs(Jobs::Stop("3f2a".into()))),
             ("/undo 12", Slash::Undo(Some(12))),
             ("/exit", Slash::Quit),
         ] {
@@ -283,6 +307,9 @@ mod tests {
             ["/snip x", "/snip 0", "/snip 2-", "/snip 4-2", "/snip 2-3-4", "/snip undo x", "/snip 99999999999999999999"]
         {
             assert!(Slash::read(wrong).unwrap_err().contains("/snip undo N"), "{wrong}");
+        }
+        for wrong in ["/jobs stop", "/jobs 3f2a", "/jobs stop a b"] {
+            assert!(Slash::read(wrong).unwrap_err().contains("/jobs stop ID"), "{wrong}");
         }
         assert!(Slash::read("/undo everything").unwrap_err().contains("number"));
         assert!(Slash::read("/memory user_role").unwrap_err().contains("/memory show"));

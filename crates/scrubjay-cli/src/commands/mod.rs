@@ -7,6 +7,7 @@ mod cost;
 mod doctor;
 mod export;
 mod import;
+mod jobs;
 mod limits;
 pub(crate) mod memory;
 pub(crate) mod notes;
@@ -56,6 +57,7 @@ pub(crate) async fn run(command: &Command, workplace: &Workplace, paper: &Paper)
         Command::Config { what: ConfigCommand::Path } => config::path(workplace, paper),
         Command::Config { what: ConfigCommand::Show { origin: true } } => config::flags(workplace, paper),
         Command::Config { what: ConfigCommand::Show { origin: false } } => config::show(workplace, paper),
+        Command::Jobs { what } => jobs::run(what.as_ref(), workplace, paper).await,
         Command::Doctor => doctor::run(workplace, paper),
         Command::Completions { shell } => completions(*shell),
     }

@@ -1,5 +1,6 @@
 //! `scrubjay status`, and `scrubjay` alone: where things stand. It never fails and never asks for a key.
 
+use crate::background;
 use crate::failure::Failure;
 use crate::health::Health;
 use crate::memories;
@@ -10,6 +11,8 @@ use crate::shelf::{Glance, Shelf};
 use crate::workplace::Workplace;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use scrubjay::agents::jobs::Card;
+use scrubjay::ledger::breaker::Rest;
 use scrubjay::ledger::budget::{Budget, DayBook};
 use scrubjay::tools::{shown, shown_path};
 use serde_json::json;
@@ -26,6 +29,12 @@ struct Standing {
     memory: Option<Remembered>,
     /// What background work took today.
     background: Option<Budget>,
+    /// What runs beside the sessions of this project.
+    running: Vec<Card>,
+    /// What rests.
+    rests: Vec<Rest>,
+    /// Whether the newest session has given up compacting by itself.
+    compaction_rests: bool,
     troubles: Vec<String>,
 }
 
@@ -96,6 +105,9 @@ impl Standing {
             background: DayBook::at(&workplace.places.background())
                 .today(Timestamp::now(), &TimeZone::system(), &workplace.limits)
                 .ok(),
+            running: background::running(workplace),
+            rests: background::rests(workplace),
+            compaction_rests: last.as_ref().is_some_and(|last| last.compaction_rests),
             last,
             troubles,
         }
@@ -119,9 +131,7 @@ impl Standing {
         }
         lines.extend(self.memory.iter().map(|memory| row("memory", &memory.words(Timestamp::now()))));
         lines.extend(self.health.iter().map(|health| row("health", &health.lines().join("\n             "))));
-        lines.extend(
-            self.background.iter().filter(|budget| budget.tokens > 0).map(|budget| row("background", &today(budget))),
-        );
+        lines.extend(self.beside().iter().map(|line| row("background", line)));
         lines.push(row("data", &shown_path(&workplace.places.data)));
         lines.extend(self.troubles.iter().map(|trouble| format!("  {} {trouble}", ink.paint(Tone::Warning, "note:"))));
         lines.push(String::new());
@@ -129,6 +139,19 @@ impl Standing {
             self.next_steps().iter().map(|(command, why)| format!("  {command:<32}{}", ink.paint(Tone::Faint, why))),
         );
         lines.join("\n")
+    }
+
+    /// What is to be said about background work.
+    fn beside(&self) -> Vec<String> {
+        let now = Timestamp::now();
+        let taken = self.background.iter().filter(|budget| budget.tokens > 0 || budget.refusal().is_some());
+        let mut lines: Vec<String> = taken.map(today).collect();
+        lines.extend(self.running.iter().map(|card| background::brief(card, now)));
+        lines.extend(self.rests.iter().map(|rest| background::resting(rest, now)));
+        if self.compaction_rests {
+            lines.push(background::COMPACTION_RESTS.to_owned());
+        }
+        lines
     }
 
     fn next_steps(&self) -> Vec<(&'static str, &'static str)> {
@@ -164,8 +187,11 @@ impl Standing {
             "health": self.health.as_ref().map(Health::json),
             "background_today": self.background.as_ref().map(|budget| json!({
                 "tokens": budget.tokens, "most_tokens": budget.most_tokens,
-                "usd": budget.money, "most_usd": budget.most_money,
+                "usd": budget.money, "most_usd": budget.most_money, "stopped": budget.refusal(),
             })),
+            "jobs_running": self.running,
+            "resting": self.rests,
+            "compaction_rests": self.compaction_rests,
             "data": workplace.places.data,
             "notes": self.troubles,
         })
@@ -176,5 +202,6 @@ impl Standing {
 fn today(budget: &Budget) -> String {
     let Budget { tokens, most_tokens, money, most_money } = *budget;
     let (taken, most) = (grouped(tokens), grouped(most_tokens));
-    format!("{taken} of {most} tokens (reported), {} of {} today", dollars(money), dollars(most_money))
+    let stopped = budget.refusal().map(|refusal| format!("; {refusal}")).unwrap_or_default();
+    format!("{taken} of {most} tokens (reported), {} of {} today{stopped}", dollars(money), dollars(most_money))
 }

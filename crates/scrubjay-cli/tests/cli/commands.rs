@@ -37,6 +37,7 @@ async fn every_listing_speaks_json_with_its_schema() {
         (&["config", "path"], "config-path"),
         (&["config", "show"], "config"),
         (&["config", "show", "--origin"], "flags"),
+        (&["jobs"], "jobs"),
         (&["doctor"], "doctor"),
     ] {
         let json = stage.run(&[arguments, &["--json"]].concat()).ended_with(0).json();

@@ -10,6 +10,7 @@ mod commands;
 mod compaction;
 mod hiding;
 mod instructions;
+mod jobs;
 mod memory;
 mod print;
 mod remembering;

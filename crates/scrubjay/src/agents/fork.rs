@@ -10,7 +10,7 @@ use crate::digest::FilesSeen;
 use crate::errand::{Ending, Errand, Outcome};
 use crate::gate::{Gate, Verdict};
 use crate::hooks::Scene;
-use crate::message::{Block, Message, MessageId, Origin, Role, SessionId, StopReason, ToolResult, ToolUse};
+use crate::message::{Block, Message, MessageId, Origin, Role, SessionId, ToolResult, ToolUse};
 use crate::model::{ModelError, Reply};
 use crate::prompt::Prompt;
 use crate::prompts;
@@ -187,14 +187,7 @@ impl Fork {
     /// What a cut reply took is paid for too.
     fn fail(&mut self, error: ModelError, errand: &Errand, desk: &Desk) -> Ending {
         if let ModelError::Cut { usage, .. } = &error {
-            let (source, model, usage) = (errand.name.clone(), desk.model.name().to_owned(), *usage);
-            self.outcome.calls.push(Call {
-                source,
-                model,
-                usage,
-                stop: StopReason::Other("cut".to_owned()),
-                cleared: 0,
-            });
+            self.outcome.calls.push(Call::cut(&errand.name, desk.model.name(), *usage));
         }
         Ending::Failed(error.to_string())
     }

@@ -7,6 +7,7 @@
 
 use crate::limits::Limits;
 use crate::paths;
+use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -42,6 +43,20 @@ pub struct Rest {
     pub calls: u64,
     /// What the last of them failed of.
     pub because: String,
+}
+
+impl Rest {
+    /// What a person is told about it, and what can be done.
+    pub fn words(&self, now: Timestamp, zone: &TimeZone) -> String {
+        let Self { kind, calls, because, .. } = self;
+        let (until, now) = (self.until.to_zoned(zone.clone()), now.to_zoned(zone.clone()));
+        let until = until.strftime(if until.date() == now.date() { "%H:%M" } else { "%Y-%m-%d %H:%M" });
+        let calls = if *calls == 1 { "another call".to_owned() } else { format!("{calls} calls") };
+        format!(
+            "{kind} rests until {until} after {calls} without progress: {because}; \
+             `scrubjay jobs reset {kind}` lets it try again"
+        )
+    }
 }
 
 /// All breakers: in a file that sessions share, or in memory where there is none.

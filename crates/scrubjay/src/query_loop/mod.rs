@@ -334,8 +334,7 @@ impl Session {
         if !kept.is_empty() {
             self.say(Role::Assistant, Origin::Model, kept)?;
         }
-        let (source, model) = (Call::MAIN.to_owned(), self.desk.model.name().to_owned());
-        self.book(Call { source, model, usage, stop: StopReason::Other("cut".to_owned()), cleared: 0 })
+        self.book(Call::cut(Call::MAIN, self.desk.model.name(), usage))
     }
 
     /// Send an errand: a fork with this session's exact prefix. Its cost and its receipt are recorded when it is home.

@@ -8,7 +8,7 @@ use crate::ledger::Called;
 use crate::ledger::breaker::Progress;
 use crate::memory::{Candidates, Recollection, SharedMemory, Wish, recall, select, shown};
 use crate::message::{Block, Message, Origin, Role};
-use crate::model::{Model, Reply};
+use crate::model::{Model, ModelError, Reply};
 use crate::settings::{Source, key};
 use crate::tools::resolve;
 use crate::transcript::{Call, Entry, Recalled, View};
@@ -226,7 +226,7 @@ impl Search {
         let (memory, root, stop) = (self.from.memory.clone(), self.from.root.clone(), stop.clone());
         let reading = tokio::task::spawn_blocking(move || memory.recollections(&paths, &root, &stop));
         let found = reading.await.unwrap_or_default();
-        let (calls, entries) = self.booked(asked.and_then(Result::ok), left);
+        let (calls, entries) = self.booked(asked, left);
         Home { found, calls, entries, skipped: among.skipped, progress, at: self.desk.clock.now() }
     }
 
@@ -238,10 +238,15 @@ impl Search {
         Some(turn::sample(&desk, &prompt, Stage::Back, stop).await)
     }
 
-    fn booked(&self, reply: Option<Reply>, left: Timestamp) -> (Vec<Called>, Vec<Call>) {
-        let (Some(reply), Some(chooser)) = (reply, &self.chooser) else { return (Vec::new(), Vec::new()) };
-        let Reply { model, usage, stop, cleared, .. } = reply;
-        let call = Call { source: select::SOURCE.to_owned(), model, usage, stop, cleared };
+    fn booked(&self, asked: Option<Result<Reply, Halt>>, left: Timestamp) -> (Vec<Called>, Vec<Call>) {
+        let Some(chooser) = &self.chooser else { return (Vec::new(), Vec::new()) };
+        let call = match asked {
+            Some(Ok(Reply { model, usage, stop, cleared, .. })) => {
+                Call { source: select::SOURCE.to_owned(), model, usage, stop, cleared }
+            }
+            Some(Err(Halt::Model(ModelError::Cut { usage, .. }))) => Call::cut(select::SOURCE, chooser.name(), usage),
+            _ => return (Vec::new(), Vec::new()),
+        };
         let now = self.desk.clock.now();
         let took = Duration::try_from(now.duration_since(left)).unwrap_or_default();
         let called = Called::of(now, &call, chooser.prices(), Default::default(), took);

@@ -15,12 +15,7 @@ impl Session {
     pub fn progressed(&mut self, kind: &str, progress: &Progress) {
         let rest = self.breakers.ended(kind, progress, self.desk.clock.now(), &self.desk.limits);
         if let Some(rest) = rest {
-            let until = rest.until.to_zoned(self.desk.zone.clone()).strftime("%H:%M");
-            let Rest { kind, calls, because, .. } = &rest;
-            self.desk.events.notice(format!(
-                "{kind} rests until {until} after {calls} calls without progress: {because}; \
-                 `scrubjay jobs reset {kind}` lets it try again"
-            ));
+            self.desk.events.notice(rest.words(self.desk.clock.now(), &self.desk.zone));
         }
     }
 

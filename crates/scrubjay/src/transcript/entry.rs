@@ -289,6 +289,12 @@ fn is_zero(number: &u64) -> bool {
 impl Call {
     /// The person's own conversation asked.
     pub const MAIN: &'static str = "main";
+
+    /// A call whose reply was cut off: what had been counted by then is paid for all the same.
+    pub fn cut(source: &str, model: &str, usage: Usage) -> Self {
+        let stop = StopReason::Other("cut".to_owned());
+        Self { source: source.to_owned(), model: model.to_owned(), usage, stop, cleared: 0 }
+    }
 }
 
 impl Entry {

@@ -97,7 +97,12 @@ impl Asked<'_> {
                     self.shorten(&mut prompt, over_by);
                     continue;
                 }
-                replied => replied.map_err(NotCompacted::Model)?,
+                replied => {
+                    if let Err(ModelError::Cut { usage, .. }) = &replied {
+                        self.calls.push(Call::cut("compact", desk.model.name(), *usage));
+                    }
+                    replied.map_err(NotCompacted::Model)?
+                }
             };
             self.calls.push(booked(&reply));
             // Tools stay listed, because they are part of the prefix; a call is refused once, then it counts as silence.
