@@ -14,6 +14,7 @@ use scrubjay_providers::scripted::{Scripted, Turn};
 use std::path::Path;
 use std::sync::Arc;
 
+/// Run it.
 #[tokio::main]
 pub async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (data, dir) = (tempfile::tempdir()?, tempfile::tempdir()?);

@@ -7,6 +7,7 @@ use scrubjay::message::{Block, ToolResult, ToolUse};
 use scrubjay_providers::scripted::Scripted;
 use std::sync::Arc;
 
+/// Run it.
 pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let desk = Desk::new(Arc::new(Scripted::new()), folder.path(), Arc::new(Timestamp::now));

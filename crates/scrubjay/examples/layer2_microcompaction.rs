@@ -9,6 +9,7 @@ use scrubjay::transcript::{Transcript, Ttl};
 use scrubjay_providers::scripted::Scripted;
 use std::sync::Arc;
 
+/// Run it.
 pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     let now = Timestamp::now();
     let desk = Desk::new(Arc::new(Scripted::new()), "/", Arc::new(Timestamp::now));

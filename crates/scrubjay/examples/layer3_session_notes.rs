@@ -8,6 +8,7 @@ use scrubjay::transcript::Transcript;
 use scrubjay_providers::scripted::Scripted;
 use std::sync::Arc;
 
+/// Run it.
 pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (folder, now) = (tempfile::tempdir()?, Timestamp::now());
     let desk = Desk::new(Arc::new(Scripted::new()), folder.path(), Arc::new(Timestamp::now));

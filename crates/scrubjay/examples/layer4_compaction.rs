@@ -9,6 +9,7 @@ use scrubjay_providers::scripted::{Scripted, Turn};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
+/// Run it.
 #[tokio::main]
 pub async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let summary =

@@ -13,6 +13,7 @@ use scrubjay_providers::scripted::{Scripted, Turn};
 use serde_json::json;
 use std::sync::Arc;
 
+/// Run it.
 #[tokio::main]
 pub async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let dir = tempfile::tempdir()?;

@@ -287,7 +287,7 @@ async fn number_depth_names_and_spend_are_limited() {
 // spec: A3
 #[tokio::test]
 async fn an_agent_may_do_no_more_than_its_caller_and_the_person_is_asked_on_its_behalf() {
-    let asked: Arc<Mutex<Vec<(String, Option<String>)>>> = Arc::default();
+    let asked = Arc::new(Mutex::new(Vec::new()));
     let heard = asked.clone();
     let person = Person::new(move |request| {
         heard.lock().unwrap().push((request.tool, request.by));
