@@ -24,6 +24,7 @@ mod report;
 mod seat;
 mod service;
 mod shelf;
+mod staffed;
 mod web_fetch;
 mod workplace;
 

@@ -8,10 +8,12 @@ use crate::permit::Permit;
 use crate::remembered;
 use crate::service::Service;
 use crate::shelf::{Place, Shelf, damage_in_words};
+use crate::staffed;
 use crate::web_fetch::{Reach, WebFetch};
 use crate::workplace::Workplace;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use scrubjay::agents::{AgentTool, Staff};
 use scrubjay::clock::Clock;
 use scrubjay::context::microcompaction::server_clearing;
 use scrubjay::desk::{Desk, OwnWords, Person};
@@ -72,6 +74,8 @@ pub(crate) struct Seat {
     memory: Option<Remembering>,
     /// Whether a person sees what is remembered.
     attendance: Attendance,
+    /// Agents, unless they are off.
+    staff: Option<Arc<Staff>>,
     tools: Arc<[Arc<dyn Tool>]>,
     hooks: Arc<Hooks>,
 }
@@ -92,10 +96,12 @@ impl Seat {
         let mut tools = tools::kept_by(keeper, &skills, &workplace.limits);
         tools.push(Arc::new(WebFetch::new(if private { Reach::Everywhere } else { Reach::Public })));
         tools.extend(scrubjay::context::tools(&workplace.settings));
+        let staff = staffed::staff(&workplace, memory.as_ref(), paper).await;
+        tools.extend(staff.iter().map(|staff| Arc::new(AgentTool::new(&staff.kinds)) as Arc<dyn Tool>));
         let includes = if arguments.permission.approve_includes { Includes::Approved } else { Includes::Asked };
         let attendance = if arguments.print.is_some() { Attendance::Nobody } else { Attendance::Person };
         let (tools, hooks) = (tools.into(), Arc::new(hooks));
-        Ok(Self { workplace, service, permit, includes, memory, attendance, tools, hooks })
+        Ok(Self { workplace, service, permit, includes, memory, attendance, staff, tools, hooks })
     }
 
     /// The same seat with another model.
@@ -156,6 +162,10 @@ impl Seat {
             let indexes = seat.told().map(|told| told.indexes).unwrap_or_default();
             instructed::again(&seat.workplace, (&name, &indexes), opening)
         });
+        let session = match &self.staff {
+            Some(staff) => session.staffed(staff.clone()),
+            None => session,
+        };
         let Some(memory) = &self.memory else { return Ok(session) };
         let (transcripts, attendance) = (self.workplace.project().dir().to_owned(), self.attendance);
         Ok(session.remembering(memory.clone()).learning(Learns { transcripts, attendance }))

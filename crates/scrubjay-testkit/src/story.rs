@@ -3,6 +3,7 @@
 
 use crate::{FixedClock, Home, Recorder, Storyboard};
 use jiff::tz::TimeZone;
+use scrubjay::agents::{AgentTool, Staff};
 use scrubjay::desk::{Consent, Desk, OwnWords, Person};
 use scrubjay::event::{Event, Events};
 use scrubjay::gate::Gate;
@@ -40,6 +41,8 @@ pub struct Setting {
     pub clock: FixedClock,
     /// The person's own commands at named moments.
     pub hooks: Arc<Hooks>,
+    /// Agents that can be started.
+    pub staff: Option<Arc<Staff>>,
 }
 
 impl Setting {
@@ -56,12 +59,20 @@ impl Setting {
             limits: Limits::default(),
             clock: FixedClock::default(),
             hooks: Arc::default(),
+            staff: None,
         }
     }
 
     /// With these tools.
     pub fn tools(mut self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
         self.tools = tools.into_iter().collect();
+        self
+    }
+
+    /// With agents, and the tool that starts them.
+    pub fn staff(mut self, staff: Staff) -> Self {
+        self.tools.push(Arc::new(AgentTool::new(&staff.kinds)));
+        self.staff = Some(Arc::new(staff));
         self
     }
 
@@ -90,6 +101,16 @@ impl Setting {
         let now = scrubjay::clock::Clock::now(&self.clock);
         let transcript = Transcript::create(&path, began, now, Arc::new(self.limits.clone()))?;
         Story::with(self, home, transcript, Vec::new())
+    }
+}
+
+impl Setting {
+    /// Go on with a story whose file lies in this home already.
+    pub fn resume_in(self, home: Home) -> Result<Story, Error> {
+        let path = home.data().join("story.jsonl");
+        let (limits, now) = (Arc::new(self.limits.clone()), scrubjay::clock::Clock::now(&self.clock));
+        let (transcript, damage) = Transcript::resume(&path, SessionId::new("story"), now, limits)?;
+        Story::with(self, home, transcript, damage)
     }
 }
 
@@ -139,6 +160,10 @@ impl Story {
             nonce: "0a1b2c3d".to_owned(),
         };
         let session = Session::new(transcript, desk, opening)?;
+        let session = match &setting.staff {
+            Some(staff) => session.staffed(staff.clone()),
+            None => session,
+        };
         Ok(Self { session, setting, home, damage, recorder, events })
     }
 
@@ -177,12 +202,8 @@ impl Story {
     /// End the process here, as a kill would, and go on from the file.
     pub fn resume(self) -> Result<Self, Error> {
         let Self { session, setting, home, .. } = self;
-        let path = session.transcript().path().map(PathBuf::from).unwrap_or_default();
         drop(session);
-        let limits = Arc::new(setting.limits.clone());
-        let now = scrubjay::clock::Clock::now(&setting.clock);
-        let (transcript, damage) = Transcript::resume(&path, SessionId::new("story"), now, limits)?;
-        Self::with(setting, home, transcript, damage)
+        setting.resume_in(home)
     }
 }
 

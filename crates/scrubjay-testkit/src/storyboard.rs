@@ -70,7 +70,7 @@ impl<'a> Storyboard<'a> {
         let mut next = 0;
         let mut view = View::default();
         let mut breaks = Vec::new();
-        for (at, prompt) in self.prompts.iter().filter(|prompt| !fork::is_fork(prompt)).enumerate() {
+        for (at, prompt) in self.prompts.iter().filter(|prompt| self.is_own(prompt)).enumerate() {
             while Prompt::of(&view) != *prompt {
                 let Some(record) = records.get(next) else {
                     return Err(format!("request {} is not what any part of the record folds to", at + 1));
@@ -85,6 +85,15 @@ impl<'a> Storyboard<'a> {
         Ok(frames)
     }
 
+    /// Forks and other agents have records of their own.
+    fn is_own(&self, prompt: &Prompt) -> bool {
+        let opened = |record: &Record| match &record.entry {
+            Entry::Opened { opening, .. } => opening.system == prompt.system,
+            _ => false,
+        };
+        !fork::is_fork(prompt) && self.transcript.records().iter().any(opened)
+    }
+
     /// The story as text, for a snapshot.
     pub fn draw(&self) -> Result<String, String> {
         let mut out = String::new();
@@ -95,6 +104,8 @@ impl<'a> Storyboard<'a> {
             number += 1;
             let title = if fork::is_fork(prompt) {
                 format!("request {number}, a fork")
+            } else if !self.is_own(prompt) {
+                format!("request {number}, another agent")
             } else {
                 let breaks = frames.next().map(|frame| frame.breaks).unwrap_or_default();
                 let broken = breaks.first().map(|cause| format!(", prefix broken by {cause}")).unwrap_or_default();

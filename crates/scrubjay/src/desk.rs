@@ -6,7 +6,7 @@ use crate::gate::Gate;
 use crate::hooks::Hooks;
 use crate::limits::Limits;
 use crate::model::{Model, Pending};
-use crate::settings::Settings;
+use crate::settings::{Settings, Sources};
 use crate::tokens::Count;
 use crate::tool::{Effect, Tool};
 use jiff::tz::TimeZone;
@@ -47,6 +47,27 @@ pub struct Desk {
 }
 
 impl Desk {
+    /// A desk with little on it: no tools, reading below the directory allowed and nothing else, nobody to ask, and
+    /// every setting as it is when nobody says anything. Put on it what you have.
+    pub fn new(model: Arc<dyn Model>, dir: impl Into<PathBuf>, clock: Arc<dyn Clock>) -> Self {
+        let (dir, settings) = (dir.into(), Settings::resolve(&Sources::default()));
+        Self {
+            model,
+            tools: Arc::from([]),
+            gate: Gate::scoped(vec![dir.clone()], None),
+            person: Person::absent("nobody is here to be asked"),
+            hooks: Arc::default(),
+            events: Events::default(),
+            clock,
+            zone: TimeZone::UTC,
+            limits: Arc::new(settings.limits().clone()),
+            settings: Arc::new(settings),
+            own_words: Arc::default(),
+            day_book: None,
+            dir,
+        }
+    }
+
     /// The same desk with limits in estimates where they are said in the provider's tokens.
     pub fn measuring(&self, count: &Count) -> Self {
         Self { limits: Arc::new(count.in_estimates(&self.limits)), ..self.clone() }
@@ -71,6 +92,8 @@ pub struct Request {
     pub input: Value,
     /// What it would do.
     pub effect: Effect,
+    /// Which agent asks; none where the conversation itself does.
+    pub by: Option<String>,
 }
 
 /// What the person says.

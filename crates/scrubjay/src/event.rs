@@ -36,6 +36,17 @@ pub enum Event {
         /// What it took.
         usage: Usage,
     },
+    /// An agent began, does something else now, or is done.
+    Agent {
+        /// What it is called.
+        name: String,
+        /// Its kind.
+        kind: String,
+        /// In a word: running, done, stopped, failed.
+        state: &'static str,
+        /// What it is doing, in a few words.
+        words: String,
+    },
     /// Something a person should know; the turn goes on.
     Notice(String),
 }

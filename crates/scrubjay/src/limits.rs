@@ -243,6 +243,19 @@ limits! {
     past_lines = 50 "lines" in "layer 5", 1..=100_000, "of past sessions that a search by a background agent shows, the last ones";
 
     errand_turns = 5 "turns" in "agents", 1..=1_000, "a background fork that did not say otherwise";
+    agents_at_once = 8 "agents" in "agents", 0..=1_000, "of one session that work at the same time; another one is refused until one is done";
+    agents_per_session = 200 "agents" in "agents", 0..=1_000_000, "that one session starts; more of them are a loop";
+    agent_depth = 2 "steps" in "agents", 0..=16, "an agent may start agents of its own, this often in a row";
+    agent_rounds = 100 "rounds" in "agents", 1..=100_000, "an agent that has not answered by then is stopped and says so";
+    agent_tokens = 20_000_000 "tokens" in "agents", 1_000..=100_000_000_000, "that one agent reads and writes at most, cache reads included";
+    agents_cents = 2_000 "cents" in "agents", 0..=10_000_000, "that all agents of one session may cost, where prices are known";
+    agent_report_bytes = 30_000 "bytes" in "agents", 500..=10_000_000, "of a report that reaches the one who asked; the whole is in the agent's own record";
+    agent_definition_bytes = 65_536 "bytes" in "agents", 1_024..=16_777_216, "largest definition of an agent that is read";
+    agent_definitions = 100 "definitions" in "agents", 0..=10_000, "of agents that are read from one folder; each of them costs a line in every request";
+    agent_git_ms = 60_000 "milliseconds" in "agents", 100..=3_600_000, "a git command about a worktree that takes longer is given up";
+    agent_summary_ms = 30_000 "milliseconds" in "agents", 100..=3_600_000, "how often it is said in a few words what an agent in the background is doing";
+    agent_summary_bytes = 6_000 "bytes" in "agents", 200..=1_000_000, "of what an agent did last that is shown to whoever puts it in words";
+    agent_summary_tokens = 64 "tokens" in "agents", 8..=10_000, "those words are few";
     job_turns = 30 "turns" in "agents", 1..=1_000, "of a job that its card shows, the newest";
     jobs_kept = 50 "jobs" in "agents", 0..=10_000, "of a project that have ended and are still listed";
 

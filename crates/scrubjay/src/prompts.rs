@@ -104,6 +104,73 @@ pub fn date(today: &str) -> String {
     fill(include_str!("../prompts/date.md"), &[("today", today)])
 }
 
+/// Who an agent of a kind is, and where it works.
+pub fn agent(role: &str, (kind, name): (&str, &str), surroundings: &Surroundings) -> String {
+    let values = [
+        ("role", role.trim()),
+        ("kind", kind),
+        ("name", name),
+        ("dir", &surroundings.dir),
+        ("platform", &surroundings.platform),
+        ("git", &surroundings.git),
+    ];
+    fill(include_str!("../prompts/agents/system.md"), &values)
+}
+
+/// What a worktree of an agent's own is.
+pub fn own_worktree(branch: &str) -> String {
+    fill(include_str!("../prompts/agents/worktree.md"), &[("branch", branch)])
+}
+
+/// What a fork is told that carries out a part of the work; `worktree` is its directory and what that is.
+pub fn fork_task(task: &str, worktree: Option<(&str, &str)>) -> String {
+    let place = worktree
+        .map(|(dir, what)| fill(include_str!("../prompts/agents/fork-worktree.md"), &[("dir", dir), ("what", what)]));
+    let values = [("where", place.unwrap_or_default()), ("task", task.to_owned())];
+    fill(include_str!("../prompts/agents/fork.md"), &values.each_ref().map(|(name, value)| (*name, value.as_str())))
+}
+
+/// What another agent writes.
+pub fn letter(from: &str, text: &str) -> String {
+    fill(include_str!("../prompts/agents/letter.md"), &[("from", &fenced(from)), ("text", &fenced(text))])
+}
+
+/// Answers a call that started an agent in the background.
+pub fn agent_started(name: &str) -> String {
+    fill(include_str!("../prompts/agents/started.md"), &[("name", name)])
+}
+
+/// Says that an agent was cut off by the end of the program.
+pub fn agent_lost(task: &str, record: &str) -> String {
+    fill(include_str!("../prompts/agents/lost.md"), &[("task", task), ("record", record)])
+}
+
+/// The agents that come with the program, as definitions.
+pub const AGENTS: [&str; 2] =
+    [include_str!("../prompts/agents/general.md"), include_str!("../prompts/agents/explore.md")];
+
+/// Introduces memories of an agent that nobody has confirmed.
+pub const AGENT_MEMORY_UNCONFIRMED: &str = include_str!("../prompts/agents/unconfirmed.md");
+
+/// What belongs into the memory of a kind of agents, by its scope: `user`, `project` or `local`.
+pub fn agent_memory_scope(scope: &str, kind: &str) -> String {
+    let text = match scope {
+        "user" => include_str!("../prompts/agents/memory-user.md"),
+        "project" => include_str!("../prompts/agents/memory-project.md"),
+        _ => include_str!("../prompts/agents/memory-local.md"),
+    };
+    fill(text, &[("kind", kind)])
+}
+
+/// Asks what an agent is doing; with the end of what it did where that is not known.
+pub fn agent_summary(tail: Option<&str>) -> String {
+    let ask = include_str!("../prompts/agents/summary.md").trim_end();
+    match tail {
+        None => ask.to_owned(),
+        Some(tail) => fill(include_str!("../prompts/agents/summary-tail.md"), &[("tail", &fenced(tail)), ("ask", ask)]),
+    }
+}
+
 /// Text that a hook adds to the conversation.
 pub fn hook_context(event: &str, text: &str) -> String {
     fill(include_str!("../prompts/hook-context.md"), &[("event", event), ("text", &fenced(text))])

@@ -228,7 +228,7 @@ fn share(message: &Message, block: &Block) -> Share {
         (Origin::Memory, _) => Share::Memory,
         (Origin::Summary, _) => Share::Summary,
         (Origin::Hook | Origin::Letter | Origin::Reminder, _) => Share::Notices,
-        (Origin::Person | Origin::Model | Origin::Tool, _) => Share::Conversation,
+        (Origin::Person | Origin::Task | Origin::Model | Origin::Tool, _) => Share::Conversation,
     }
 }
 

@@ -5,6 +5,7 @@ use crate::limits::Limits;
 use crate::message::{Block, Message, SessionId, ToolCallId};
 use crate::model::Pending;
 use crate::transcript::{Hiding, ToolSpec, View};
+use serde::Deserialize;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,7 +36,12 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// Calls that may run beside each other.
+    /// Calls that may run beside each other: each agent has its own conversation.
+    pub fn runs_beside_others(&self) -> bool {
+        self.is_read_only() || *self == Effect::Summons
+    }
+
+    /// Calls that change nothing.
     pub fn is_read_only(&self) -> bool {
         matches!(self, Effect::Reads(_) | Effect::Nothing | Effect::Reaches(_) | Effect::Runs { reads_only: true, .. })
     }
@@ -77,6 +83,8 @@ pub struct Bench<'a> {
     pub cancel: &'a CancellationToken,
     /// The conversation the call is part of, where it may be looked at and changed: not in a fork.
     pub view: Option<&'a View>,
+    /// Whoever starts agents here; a fork has nobody.
+    pub summon: Option<&'a dyn Summon>,
 }
 
 impl Bench<'_> {
@@ -133,6 +141,37 @@ impl ToolOutcome {
         self.hiding = Some(Box::new(hiding));
         self
     }
+}
+
+/// What an agent is asked to do.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Task {
+    /// Everything it needs to know.
+    pub prompt: String,
+    /// The same in a few words, for the person.
+    pub description: String,
+    /// Which kind of agent.
+    #[serde(default)]
+    pub agent: Option<String>,
+    /// What to call it.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// Whether the caller goes on meanwhile; where nothing is said, its kind decides.
+    #[serde(default)]
+    pub background: Option<bool>,
+    /// Whether it is a copy of the caller.
+    #[serde(default)]
+    pub fork: bool,
+    /// Whether it works in a git worktree of its own; where nothing is said, its kind decides.
+    #[serde(default)]
+    pub worktree: Option<bool>,
+}
+
+/// Starts agents. A tool cannot: an agent needs the loop, and the loop calls tools. So the loop hands this in.
+pub trait Summon: Send + Sync {
+    /// Start an agent for this call, and answer with its report or, in the background, with its name.
+    fn summon<'a>(&'a self, task: Task, bench: &'a Bench<'a>) -> Pending<'a, ToolOutcome>;
 }
 
 /// Something the model can do.

@@ -81,7 +81,8 @@ fn declined(reason: &str) -> Consent {
 
 /// What the person is asked about, in full where it matters.
 fn wanted(request: &Request) -> String {
-    let tool = shown(&request.tool);
+    let by = request.by.as_ref().map(|name| format!("{}: ", shown(name))).unwrap_or_default();
+    let tool = format!("{by}{}", shown(&request.tool));
     match &request.effect {
         Effect::Runs { command, .. } => format!("{tool} wants to run:\n{}", indented(command)),
         Effect::Writes(path) => format!("{tool} wants to change {}{}", shown_path(path), change(request)),
@@ -131,7 +132,7 @@ mod tests {
     use serde_json::json;
 
     fn request(tool: &str, effect: Effect) -> Request {
-        Request { tool: tool.into(), input: json!({}), effect }
+        Request { tool: tool.into(), input: json!({}), effect, by: None }
     }
 
     fn runs(command: &str) -> Request {

@@ -56,6 +56,7 @@ impl<W: Write> Screen<W> {
                 let name = if several { format!("{}: ", shown(tool)) } else { String::new() };
                 self.line(&format!("  └ {name}{size}"))
             }
+            Event::Agent { name, kind, words, .. } => self.aside(Tone::Faint, &format!("  ◦ {name} ({kind}): {words}")),
             Event::Notice(text) => self.aside(Tone::Warning, text),
             Event::Delta(Delta::ToolUse { .. }) | Event::Replied { .. } => Ok(()),
         }
@@ -177,6 +178,7 @@ mod tests {
             Event::Delta(Delta::Thinking(evil.into())),
             Event::ToolStarted { call: "a".into(), tool: evil.into(), summary: evil.into() },
             Event::ToolFinished { call: "a".into(), tool: evil.into(), is_error: true, text: evil.into() },
+            Event::Agent { name: evil.into(), kind: evil.into(), state: "running", words: evil.into() },
             Event::Notice(evil.into()),
             Event::Delta(Delta::Retry { attempt: 2, after: Duration::from_millis(1), because: evil.into() }),
         ]);

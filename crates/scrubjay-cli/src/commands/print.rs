@@ -73,7 +73,14 @@ async fn ask(mut session: Session, source: &str, question: String) -> (Session, 
 
 async fn whole(session: &mut Session, source: &str, question: String) -> Result<Answer, Error> {
     session.started(source).await?;
-    session.ask(vec![Block::text(question)]).await
+    let mut answer = session.ask(vec![Block::text(question)]).await?;
+    // The answer is not the last word while agents work in the background.
+    while let Some(more) = session.attend().await? {
+        let mut usage = answer.usage;
+        usage += more.usage;
+        answer = Answer { usage, rounds: answer.rounds + more.rounds, ..more };
+    }
+    Ok(answer)
 }
 
 /// A signal that cannot be listened for never comes.
@@ -156,6 +163,9 @@ impl Printer {
             Event::ToolFinished { call, tool, is_error, text } => self.stream(json!({
                 "type": "tool_finished", "id": call.as_str(), "tool": tool, "is_error": is_error, "text": text,
             })),
+            Event::Agent { name, kind, state, words } => self.stream(json!({
+                "type": "agent", "name": name, "kind": kind, "state": state, "words": words,
+            })),
             Event::Notice(text) => self.stream(json!({ "type": "notice", "text": text })),
             Event::Delta(Delta::ToolUse { .. }) | Event::Replied { .. } => Ok(()),
         }
@@ -165,6 +175,9 @@ impl Printer {
         match event {
             Event::ToolStarted { tool, summary, .. } => {
                 self.paper.talk(&format!("● {} {}", shown(tool), shown(summary)))
+            }
+            Event::Agent { name, kind, words, .. } => {
+                self.paper.talk(&shown(&format!("  ◦ {name} ({kind}): {words}")));
             }
             Event::Notice(text) => self.paper.warn(&shown(text)),
             Event::Delta(Delta::Retry { after, because, .. }) => {

@@ -3,6 +3,7 @@
 // A test fails by panicking, also in the functions its tests share.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod agents;
 mod bad_input;
 mod chat;
 mod commands;

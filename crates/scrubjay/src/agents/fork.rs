@@ -9,6 +9,7 @@ use crate::desk::Desk;
 use crate::digest::FilesSeen;
 use crate::errand::{Ending, Errand, Outcome};
 use crate::gate::{Gate, Verdict};
+use crate::hooks::Scene;
 use crate::message::{Block, Message, MessageId, Origin, Role, SessionId, ToolResult, ToolUse};
 use crate::model::{ModelError, Reply};
 use crate::prompt::Prompt;
@@ -30,31 +31,60 @@ pub struct Origins {
     pub prompt: Prompt,
     /// The parent's files, cloned: what the fork reads does not count for the parent.
     pub seen: FilesSeen,
-    /// Where the parent's large tool results are stored; the fork's go there too.
+    /// Where large tool results are stored.
     pub results: Option<PathBuf>,
+    /// On whose behalf it works.
+    pub standing: Standing,
+}
+
+/// On whose behalf a fork works.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Standing {
+    /// A layer's: nobody is asked, and its gate is all that holds.
+    #[default]
+    Errand,
+    /// The conversation's own, in which everything that holds there holds: hooks run, and the person can be asked.
+    Agent {
+        /// Its record, which hooks are told.
+        transcript: PathBuf,
+    },
+}
+
+/// Something that happened in a fork.
+#[derive(Debug, Clone, Copy)]
+pub enum Step<'a> {
+    /// This was said.
+    Said(&'a Arc<Message>),
+    /// This was paid for.
+    Called(&'a Call),
 }
 
 /// Run an errand to its end. Cancelling the parent's token stops it; the reverse does not hold.
 pub async fn run(origins: Origins, errand: &Errand, desk: &Desk, cancel: &CancellationToken) -> Outcome {
-    go(origins, errand, desk, Watch { cancel, job: None }).await
+    go(origins, errand, desk, Watch { cancel, job: None, tell: &mut |_| {} }).await
+}
+
+/// The same, and tell what happens while it does.
+pub async fn run_telling(
+    origins: Origins,
+    errand: &Errand,
+    desk: &Desk,
+    cancel: &CancellationToken,
+    tell: &mut (dyn FnMut(Step<'_>) + Send),
+) -> Outcome {
+    go(origins, errand, desk, Watch { cancel, job: None, tell }).await
 }
 
 /// Run an errand as a job: its card follows every turn, and it stops when it is asked to.
 pub async fn run_as(job: &Job, origins: Origins, errand: &Errand, desk: &Desk) -> Outcome {
-    go(origins, errand, desk, Watch { cancel: job.cancel(), job: Some(job) }).await
+    go(origins, errand, desk, Watch { cancel: job.cancel(), job: Some(job), tell: &mut |_| {} }).await
 }
 
 /// Who can stop a fork, and who is told how far it is.
-#[derive(Clone, Copy)]
 struct Watch<'a> {
     cancel: &'a CancellationToken,
     job: Option<&'a Job>,
-}
-
-impl<'a> Watch<'a> {
-    fn stage(self) -> Stage<'a> {
-        self.job.map_or(Stage::Back, |job| Stage::Watched(job))
-    }
+    tell: &'a mut (dyn FnMut(Step<'_>) + Send),
 }
 
 async fn go(origins: Origins, errand: &Errand, desk: &Desk, watch: Watch<'_>) -> Outcome {
@@ -82,12 +112,13 @@ struct Fork {
     seen: FilesSeen,
     results: Option<PathBuf>,
     gate: Gate,
+    standing: Standing,
     outcome: Outcome,
 }
 
 impl Fork {
     fn new(origins: Origins, errand: &Errand, desk: &Desk) -> Self {
-        let Origins { session, mut prompt, seen, results } = origins;
+        let Origins { session, mut prompt, seen, results, standing } = origins;
         let directive = directive(&prompt, errand);
         let outcome = Outcome {
             ending: Ending::Done,
@@ -98,14 +129,18 @@ impl Fork {
             denials: 0,
         };
         prompt.history.push(spoken(Role::User, Origin::Reminder, directive, desk, 0));
-        Self { session, prompt, seen, results, gate: without_forks(errand.gate.clone()), outcome }
+        let gate = without_forks(errand.gate.clone(), &standing);
+        Self { session, prompt, seen, results, gate, standing, outcome }
     }
 
     async fn work(&mut self, errand: &Errand, desk: &Desk, watch: Watch<'_>) -> Ending {
-        let Watch { cancel, job } = watch;
+        let Watch { cancel, job, tell } = watch;
+        let (session, standing) = (self.session.clone(), self.standing.clone());
+        let stage = standing.stage(session.as_str(), desk, job);
+        self.tell_last(tell);
         for turn in 1..=errand.turns {
             job.into_iter().for_each(Watcher::glance);
-            let reply = match turn::sample(desk, &self.prompt, watch.stage(), cancel).await {
+            let reply = match turn::sample(desk, &self.prompt, stage, cancel).await {
                 Ok(reply) => reply,
                 Err(Halt::Interrupted { .. }) => return Ending::Cancelled,
                 Err(Halt::Model(error)) => return self.fail(error, errand, desk),
@@ -117,7 +152,9 @@ impl Fork {
                 stop: reply.stop.clone(),
                 cleared: reply.cleared,
             });
+            self.outcome.calls.last().into_iter().for_each(|call| tell(Step::Called(call)));
             let calls = self.hear(&reply, desk, turn);
+            self.tell_last(tell);
             if let Some(job) = job {
                 job.turned(&self.said(), calls.len() as u64, reply.usage);
             }
@@ -125,9 +162,9 @@ impl Fork {
                 return Ending::Done;
             }
             let history = self.prompt.history.clone().into();
-            let (session, name) = (self.session.clone(), Some(errand.name.clone()));
-            let occasion = &Occasion { session, history, errand: name };
-            let hand = Hand { gate: &self.gate, seen: &self.seen, occasion, cancel, stage: Stage::Back, view: None };
+            let occasion = &Occasion { session: session.clone(), history, errand: Some(errand.name.clone()) };
+            let (gate, seen) = (&self.gate, &self.seen);
+            let hand = Hand { gate, seen, occasion, cancel, stage, view: None, summon: None };
             let round = turn::run_tools(desk, &calls, &hand).await;
             self.seen.extend(round.saw);
             if let Some(job) = job {
@@ -138,11 +175,16 @@ impl Fork {
             self.outcome.denials += round.denials;
             let admitted = tool_results::admit(round.results, &calls, self.results.as_deref(), desk);
             self.prompt.history.push(spoken(Role::User, Origin::Tool, admitted.results, desk, turn));
+            self.tell_last(tell);
             if round.interrupted {
                 return Ending::Cancelled;
             }
         }
         Ending::OutOfTurns
+    }
+
+    fn tell_last(&self, tell: &mut (dyn FnMut(Step<'_>) + Send)) {
+        self.prompt.history.last().into_iter().for_each(|message| tell(Step::Said(message)));
     }
 
     /// What a cut reply took is paid for too.
@@ -179,12 +221,27 @@ fn directive(prompt: &Prompt, errand: &Errand) -> Vec<Block> {
     blocks
 }
 
-fn without_forks(gate: Gate) -> Gate {
+impl Standing {
+    fn stage<'a>(&'a self, session_id: &'a str, desk: &'a Desk, job: Option<&'a Job>) -> Stage<'a> {
+        match self {
+            Standing::Errand => job.map_or(Stage::Back, |job| Stage::Watched(job)),
+            Standing::Agent { transcript } => Stage::Front(Scene {
+                session_id,
+                transcript_path: transcript,
+                cwd: &desk.dir,
+                permission_mode: desk.gate.name(),
+            }),
+        }
+    }
+}
+
+fn without_forks(gate: Gate, standing: &Standing) -> Gate {
+    let alone = *standing == Standing::Errand;
     Gate::new(move |tool, effect| match effect {
         Effect::Summons => Verdict::Deny(prompts::FORK_CANNOT_FORK.trim().to_owned()),
         // Nobody is there to be asked.
         effect => match gate.decide(tool, effect) {
-            Verdict::Ask => Verdict::Deny("a background errand cannot ask the person".to_owned()),
+            Verdict::Ask if alone => Verdict::Deny("a background errand cannot ask the person".to_owned()),
             verdict => verdict,
         },
     })

@@ -32,8 +32,9 @@ pub fn foldable(history: &[Arc<Message>], limits: &Limits) -> Vec<Range<usize>> 
     let mut found: Vec<Range<usize>> = Vec::new();
     let mut left = 0;
     for round in all.iter().filter(|round| round.end <= recent) {
-        let stays =
-            |message: &Arc<Message>| matches!(message.origin, Origin::Person | Origin::Instructions | Origin::Summary);
+        let stays = |message: &Arc<Message>| {
+            message.origin.asks() || matches!(message.origin, Origin::Instructions | Origin::Summary)
+        };
         let ends = history[round.clone()].iter().any(stays);
         if ends {
             left = 0;

@@ -18,7 +18,7 @@ impl<'a> Questions<'a> {
     /// Of a conversation as the model sees it.
     pub fn of(view: &'a View) -> Self {
         let history = view.history.as_slice();
-        let places = (0..history.len()).filter(|at| history[*at].origin == Origin::Person).collect();
+        let places = (0..history.len()).filter(|at| history[*at].origin.asks()).collect();
         let folds = view.hidden.iter().filter(|hidden| hidden.span.way == Way::Fold);
         Self { history, places, folds: folds.map(|hidden| &hidden.span.line.id).collect() }
     }

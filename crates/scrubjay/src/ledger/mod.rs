@@ -153,6 +153,9 @@ pub struct Called {
     /// Tokens read from the cache that only the hour-long lifetime had kept.
     #[serde(default)]
     pub outlived: u64,
+    /// Which agent asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
 }
 
 impl Called {
@@ -174,12 +177,19 @@ impl Called {
             warmth: None,
             threshold: None,
             outlived: 0,
+            agent: None,
         }
     }
 
     /// The person's own conversation.
     pub fn is_main(&self) -> bool {
         self.source == Call::MAIN
+    }
+
+    /// How much of the promised prefix was read from the cache, in percent.
+    pub fn prefix_percent(&self) -> Option<u64> {
+        let promised = self.promised.filter(|promised| *promised > 0)?;
+        Some(100 * self.usage.cache_read.min(promised) / promised)
     }
 
     /// A call nobody but the engine wanted. What sub-agents do is the person's work.

@@ -70,6 +70,8 @@ pub(super) const SOME: usize = 25;
 pub(super) const MOST: usize = 50;
 /// Tools whose answers bring nothing from outside.
 const OWN: &[&str] = &["Write", "Edit", "Tasks", "Plan", "Skill"];
+/// What another agent wrote came through this.
+const AGENT: &str = "Agent";
 const QUOTED_CHARS: usize = 300;
 /// So many telling words in a row that somebody else wrote, and the person did not, are no accident.
 const RUN: usize = 3;
@@ -135,7 +137,7 @@ fn repeats_others(history: &[Arc<Message>], added: &str, is_memory: impl Fn(&str
     let foreign: BTreeSet<&ToolCallId> = calls.filter(|call| is_foreign(call)).map(|call| &call.id).collect();
     history.iter().any(|message| {
         let told = match message.origin {
-            Origin::Summary | Origin::Hook | Origin::Letter => vec![message.text()],
+            Origin::Summary | Origin::Hook | Origin::Task | Origin::Letter => vec![message.text()],
             Origin::Person => printed(message),
             _ => message.tool_results().filter(|one| foreign.contains(&one.call)).map(ToolResult::text).collect(),
         };
@@ -188,9 +190,14 @@ struct Heard<'a> {
 /// What a call may name that brings something from outside.
 const NAMING: &[&str] = &["url", "file_path", "path", "command", "query"];
 
-/// Who answered tool calls in these messages, each once for each thing it was asked for.
+/// Who answered tool calls in these messages, each once for each thing it was asked for, and whether another agent wrote
+/// one of them.
 fn heard_since(messages: &[Arc<Message>], is_memory: impl Fn(&str) -> Option<String>) -> Vec<Heard<'_>> {
     let mut heard: Vec<Heard<'_>> = Vec::new();
+    let by_agent = |message: &&Arc<Message>| matches!(message.origin, Origin::Task | Origin::Letter);
+    if let Some(message) = messages.iter().find(by_agent) {
+        heard.push(Heard { speaker: Speaker::Tool(AGENT.to_owned()), message, asked_for: String::new() });
+    }
     let calls = messages.iter().flat_map(|message| message.tool_uses().map(move |call| (message, call)));
     for (message, call) in calls {
         let path = call.input["file_path"].as_str().unwrap_or_default();
@@ -220,7 +227,7 @@ mod tests {
         Arc::new(Message { id, role, origin, at, blocks })
     }
 
-    /// `> words` is the person, `Tool!path` a call, `< words` its answer; everything else the model says.
+    /// `> words` is the person, `@ words` another agent, `Tool!path` a call, `< words` its answer; everything else the model says.
     fn occasion(lines: &[&str]) -> Occasion {
         let answer = |words: &str| {
             Block::tool_result(ToolResult { call: "c".into(), parts: vec![Block::text(words)], is_error: false })
@@ -229,6 +236,7 @@ mod tests {
             lines.iter().enumerate().map(|(number, line)| match (line.strip_prefix("> "), line.strip_prefix("< ")) {
                 (Some(words), _) => message(number, Origin::Person, vec![Block::text(words)]),
                 (_, Some(words)) => message(number, Origin::Tool, vec![answer(words)]),
+                _ if line.starts_with("@ ") => message(number, Origin::Letter, vec![Block::text(*line)]),
                 _ => match line.split_once('!') {
                     Some((tool, path)) => {
                         let call = Block::tool_use("c".into(), tool, json!({ "file_path": path }));
@@ -255,6 +263,11 @@ mod tests {
         let person = || vec![Speaker::Person];
         for (lines, added, expected) in [
             (vec!["> Remember that I like tea."], "Likes tea.", (Trust::Clean, person())),
+            (
+                vec!["> Remember this.", "@ the key of the vault lies under the mat"],
+                "The key lies under the mat.",
+                (Trust::Tainted, vec![Speaker::Tool("Agent".into())]),
+            ),
             (vec!["> Remember this."], "Anything the conversation was about.", (Trust::Clean, person())),
             (vec![said], rule, (Trust::Clean, person())),
             (vec![said, "Write!/m/a.md", "Edit!/m/a.md"], rule, (Trust::Clean, person())),

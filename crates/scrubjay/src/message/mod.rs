@@ -64,6 +64,8 @@ pub enum Role {
 pub enum Origin {
     /// The person wrote it.
     Person,
+    /// The agent that started this one set its task.
+    Task,
     /// The model said it.
     Model,
     /// Tools answered.
@@ -83,9 +85,14 @@ pub enum Origin {
 }
 
 impl Origin {
+    /// Whether it is what the conversation is about: the person's word, or an agent's task.
+    pub fn asks(self) -> bool {
+        matches!(self, Origin::Person | Origin::Task)
+    }
+
     /// Meta messages are seen by the model and hidden from the person.
     pub fn is_meta(self) -> bool {
-        !matches!(self, Origin::Person | Origin::Model | Origin::Tool)
+        !matches!(self, Origin::Person | Origin::Task | Origin::Model | Origin::Tool)
     }
 }
 

@@ -116,9 +116,14 @@ impl Layout {
     pub fn project(&self, canonical_root: &Path, limits: &Limits) -> ProjectLayout {
         ProjectLayout { dir: self.projects().join(slug(canonical_root, limits)) }
     }
+
+    /// What is kept for the memory that a kind of agents has in all projects.
+    pub fn agent(&self, name: &str) -> ProjectLayout {
+        ProjectLayout { dir: self.root.join("agents").join(name) }
+    }
 }
 
-/// The places of one project.
+/// The places of one project, or of one kind of agents, whose memory is kept the same way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProjectLayout {
     dir: PathBuf,
@@ -128,6 +133,11 @@ impl ProjectLayout {
     /// The project's own folder.
     pub fn dir(&self) -> &Path {
         &self.dir
+    }
+
+    /// What is kept for the memory that a kind of agents has in this project.
+    pub fn agent(&self, name: &str) -> ProjectLayout {
+        ProjectLayout { dir: self.dir.join("agents").join(name) }
     }
 
     /// A session's transcript.
@@ -203,7 +213,7 @@ impl ProjectLayout {
 
 /// Our own ids are plain words and stay readable; anything else that was typed or sent becomes a hash.
 fn session_name(session: &str) -> String {
-    const RESERVED: [&str; 7] = ["memory", "journal", "provenance", "trash", "recall", "jobs", "dreams"];
+    const RESERVED: [&str; 8] = ["memory", "journal", "provenance", "trash", "recall", "agents", "jobs", "dreams"];
     const LONGEST: usize = 64;
     let plain = session.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
     let starts_well = session.starts_with(|c: char| c.is_ascii_alphanumeric());

@@ -14,6 +14,7 @@ mod reading_back;
 mod recalling;
 mod receipts;
 mod starting;
+mod summoning;
 
 pub use compacting::Compacted;
 pub use instructing::Instructed;
@@ -26,8 +27,9 @@ use learning::Learning;
 use noting::Noting;
 use recalling::Recalling;
 use receipts::Receipts;
+use summoning::Agents;
 
-use crate::agents::fork::{self, Origins};
+use crate::agents::fork::{self, Origins, Standing};
 use crate::agents::jobs::Jobs;
 use crate::context::compaction::boundary::NotCompacted;
 use crate::context::spans::NotHidden;
@@ -44,13 +46,13 @@ use crate::model::{ModelError, Reply};
 use crate::prompt::Prompt;
 use crate::prompts;
 use crate::settings::key;
-use crate::tool::Occasion;
+use crate::tool::{Occasion, Summon};
 use crate::transcript::{Call, Cause, Entry, Opening, Transcript, TranscriptError};
 use crate::turn::{self, Halt, Hand, Round, Stage};
 use jiff::Timestamp;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 /// A conversation: what happened, and the desk it happens at.
 pub struct Session {
@@ -64,6 +66,7 @@ pub struct Session {
     receipts: Receipts,
     breakers: Breakers,
     jobs: Jobs,
+    agents: Agents,
     /// Whether the person was told that the window is nearly full.
     warned: bool,
     /// How large the conversation was when the planner last weighed all of it.
@@ -72,12 +75,17 @@ pub struct Session {
     rules: Vec<Rule>,
     /// Reads the instruction files again.
     reread: Option<Rereading>,
+    /// Whatever was started here ends when the session does.
+    _life: DropGuard,
 }
 
 /// Stops the question that is being answered. Cheap to clone, and safe to use at any time.
 #[derive(Clone, Default)]
 pub struct Interrupt {
     question: Arc<Mutex<CancellationToken>>,
+    /// Of the whole session.
+    life: CancellationToken,
+    /// Nobody wants to wait for it any more.
     leaving: CancellationToken,
 }
 
@@ -128,20 +136,22 @@ impl Session {
     /// here on, and recorded again only when it differs from what was last sent.
     pub fn new(transcript: Transcript, desk: Desk, opening: Opening) -> Result<Self, Error> {
         let receipts = Receipts::open(&transcript, &desk);
-        let (interrupt, noting, recalling) = (Interrupt::default(), Noting::default(), Recalling::default());
+        let interrupt = Interrupt::default();
         let breakers = Breakers::at(desk.day_book.as_deref());
         let jobs = Jobs::at(transcript.path().and_then(|path| Some(path.parent()?.join("jobs"))));
         let mut session = Self {
+            _life: interrupt.life.clone().drop_guard(),
             transcript,
             desk,
             interrupt,
-            noting,
+            noting: Noting::default(),
             learning: Learning::default(),
-            recalling,
+            recalling: Recalling::default(),
             dreaming: Dreaming::default(),
             receipts,
             breakers,
             jobs,
+            agents: Agents::default(),
             warned: false,
             weighed: 0,
             rules: Vec::new(),
@@ -156,22 +166,27 @@ impl Session {
     pub async fn ask(&mut self, question: Vec<Block>) -> Result<Answer, Error> {
         let cancel = self.interrupt.arm();
         self.take_in(question, &cancel).await?;
+        self.answer(&cancel).await
+    }
+
+    /// Ask and run tools until there is an answer to what was said.
+    async fn answer(&mut self, cancel: &CancellationToken) -> Result<Answer, Error> {
         let mut answering = Answering::new(&self.desk.limits);
         for _ in 0..self.desk.limits.rounds_per_question {
-            let prompt = self.ready(&cancel).await?;
+            let prompt = self.ready(cancel).await?;
             let asked = self.desk.clock.now();
-            let reply = match turn::sample(&self.desk, &prompt, Stage::Front(self.scene()), &cancel).await {
+            let reply = match turn::sample(&self.desk, &prompt, Stage::Front(self.scene()), cancel).await {
                 Ok(reply) => reply,
                 Err(halt) => {
-                    self.recover(halt, &mut answering, &cancel).await?;
+                    self.recover(halt, &mut answering, cancel).await?;
                     continue;
                 }
             };
             self.record((&prompt, asked), &reply, &mut answering)?;
             self.note_if_due()?;
             let go_on = match reply.is_final() {
-                true => self.may_stop(&reply, &mut answering, &cancel).await?,
-                false => self.run_tools(&reply, &cancel).await?,
+                true => self.may_stop(&reply, &mut answering, cancel).await?,
+                false => self.run_tools(&reply, cancel).await?,
             };
             if go_on == GoOn::No {
                 self.count_uses().await;
@@ -192,6 +207,7 @@ impl Session {
             self.plan_ahead(cancel).await?;
         }
         self.bring_back(cancel).await?;
+        self.hear_of_agents()?;
         self.warn_if_nearly_full();
         context::fits(&self.transcript, &self.desk)?;
         self.announce();
@@ -254,7 +270,9 @@ impl Session {
         let seen = self.transcript.view().files.clone();
         let (occasion, view) = (&self.occasion(), Some(self.transcript.view()));
         let (gate, stage) = (&self.desk.gate, Stage::Front(self.scene()));
-        let hand = Hand { gate, seen: &seen, occasion, cancel, stage, view };
+        let summoner = self.summoner();
+        let summon = summoner.as_ref().map(|summoner| summoner as &dyn Summon);
+        let hand = Hand { gate, seen: &seen, occasion, cancel, stage, view, summon };
         let round = turn::run_tools(&self.desk, &calls, &hand).await;
         let (interrupted, stop) = (round.interrupted, round.stop.clone());
         self.admit(round, &calls)?;
@@ -285,8 +303,9 @@ impl Session {
 
     /// What led to the calls that are run now.
     fn occasion(&self) -> Occasion {
-        let history = self.transcript.view().history.clone().into();
-        Occasion { session: self.transcript.session().clone(), history, errand: None }
+        let history = self.said_before().iter().chain(&self.transcript.view().history).cloned().collect();
+        let errand = self.agent().map(|agent| agent.name().to_owned());
+        Occasion { session: self.transcript.session().clone(), history, errand }
     }
 
     fn results_folder(&self) -> Option<PathBuf> {
@@ -355,7 +374,8 @@ impl Session {
     pub fn origins(&self) -> Origins {
         let view = self.transcript.view();
         let session = self.transcript.session().clone();
-        Origins { session, prompt: Prompt::of(view), seen: view.files.clone(), results: self.results_folder() }
+        let (seen, results) = (view.files.clone(), self.results_folder());
+        Origins { session, prompt: Prompt::of(view), seen, results, standing: Standing::Errand }
     }
 
     /// Record what an errand took and what it left.
@@ -437,6 +457,13 @@ impl Session {
         &self.desk
     }
 
+    /// Stopped by this token too: whoever holds it is responsible for the session.
+    fn living_under(mut self, token: &CancellationToken) -> Self {
+        self.interrupt = Interrupt { life: token.child_token(), ..Interrupt::default() };
+        self._life = self.interrupt.life.clone().drop_guard();
+        self
+    }
+
     /// A handle that stops the question being answered.
     pub fn interrupt(&self) -> Interrupt {
         self.interrupt.clone()
@@ -459,7 +486,7 @@ impl Interrupt {
     }
 
     fn arm(&self) -> CancellationToken {
-        let fresh = CancellationToken::new();
+        let fresh = self.life.child_token();
         *self.question.lock().unwrap_or_else(PoisonError::into_inner) = fresh.clone();
         fresh
     }

@@ -20,6 +20,7 @@ impl Session {
     /// Tell hooks that the session ends; `reason` is clear, resume, logout, prompt_input_exit or other.
     pub async fn ended(&mut self, reason: &str) -> Result<(), Error> {
         self.stop_looking()?;
+        self.dismiss_agents().await?;
         self.drain(Duration::from_millis(self.desk.limits.notes_exit_ms)).await?;
         self.finish_learning().await?;
         self.hear(&Moment::SessionEnd { reason }, &CancellationToken::new()).await?;
@@ -49,8 +50,7 @@ impl Session {
     ) -> Result<GoOn, Error> {
         let said = reply.blocks.iter().filter_map(Block::as_text).collect::<Vec<_>>().join("\n");
         let stop_hook_active = answering.objections < self.desk.limits.stop_hook_objections;
-        let moment = Moment::Stop { stop_hook_active, last_assistant_message: &said };
-        let mut heard = self.hear(&moment, cancel).await?;
+        let mut heard = self.hear(&self.stopping(stop_hook_active, &said), cancel).await?;
         heard.context.extend(heard.blocked);
         if heard.context.is_empty() || heard.stop.is_some() || answering.objections == 0 {
             return Ok(GoOn::No);
@@ -58,6 +58,20 @@ impl Session {
         answering.objections -= 1;
         self.add_context(HookEvent::Stop, heard.context)?;
         Ok(GoOn::Yes)
+    }
+
+    /// The end of an answer, or of an agent's work.
+    fn stopping<'a>(&'a self, stop_hook_active: bool, last_assistant_message: &'a str) -> Moment<'a> {
+        match self.agent() {
+            None => Moment::Stop { stop_hook_active, last_assistant_message },
+            Some(agent) => Moment::SubagentStop {
+                agent_id: &agent.id,
+                agent_type: &agent.summoned.kind,
+                agent_transcript_path: self.transcript.path().unwrap_or(Path::new("")),
+                stop_hook_active,
+                last_assistant_message,
+            },
+        }
     }
 
     /// What hooks add enters the conversation as theirs, never as the person's.

@@ -40,13 +40,13 @@ impl Session {
 
     /// When the last request was answered that begins as ours do: a fork keeps its parent's cache warm.
     fn last_answer(&self) -> Option<Timestamp> {
-        self.last_answer_to(|source| !source.starts_with("agent"))
+        self.last_answer_to(begins_alike)
     }
 
     /// Whether a change finds anything in the cache that only it spoils. What a summariser has just written there for its
     /// own use is in its own receipt.
     pub(super) fn spoils(&self, at: Timestamp) -> bool {
-        let asked = self.last_answer_to(|source| !source.starts_with("agent") && source != "compact");
+        let asked = self.last_answer_to(|source| begins_alike(source) && source != "compact");
         let since_last = asked.map(|asked| at.duration_since(asked));
         Situation { since_last, ..self.situation(at) }.warmth() == Warmth::Warm
     }
@@ -189,6 +189,11 @@ impl Session {
         let purse = planner::purse(saved, spent, &self.desk.limits);
         planner::choose_ttl(Stretch { kept: tokens, written: tokens }, pauses, now.prices, purse)
     }
+}
+
+/// Whether who asked begins as the conversation does. Of agents, only forks do.
+fn begins_alike(source: &str) -> bool {
+    !source.starts_with("agent") || source == "agent:fork"
 }
 
 fn main_calls(rows: &[Row]) -> impl Iterator<Item = &crate::ledger::Called> {

@@ -128,6 +128,11 @@ impl Session {
         breaks
     }
 
+    /// How many tokens the last request had: what a fork finds in the cache.
+    pub(super) fn last_input(&self) -> Option<u64> {
+        self.receipts.last.as_ref().map(|last| last.usage.total_input())
+    }
+
     /// A request of the conversation was answered.
     pub(super) fn receipt(&mut self, prompt: &Prompt, asked: Timestamp, call: &Call) {
         let then = self.situation(asked);

@@ -128,6 +128,16 @@ impl Settings {
         merge::resolve(sources)
     }
 
+    /// The same with these switches off.
+    pub fn without(&self, off: &[&Setting]) -> Self {
+        let mut settings = self.clone();
+        for setting in off {
+            let chosen = Chosen { value: toml::Value::Boolean(false), source: self.origin(setting.key), file: None };
+            settings.chosen.insert(setting.key.to_owned(), chosen);
+        }
+        settings
+    }
+
     /// Newer values for a session that runs: what changes request bytes stays as it was, or the cached prefix would
     /// break. At `/clear` and at compaction the newer settings are taken whole instead.
     pub fn refreshed(&self, newer: Settings) -> Self {

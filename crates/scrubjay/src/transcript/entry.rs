@@ -108,6 +108,10 @@ pub enum Entry {
     Extracted(Extracted),
     /// A model call was answered.
     Replied(Call),
+    /// This is the record of an agent: who started it, for what.
+    Summoned(Summoned),
+    /// The agent's work is over; without this entry it was cut off.
+    Returned(Returned),
     /// Records before this one were lost to damage; what the model sees may have changed.
     Mended {
         /// How many records could not be read.
@@ -130,6 +134,36 @@ pub struct Spilled {
     pub bytes: u64,
     /// How much the model sees instead.
     pub shown: u64,
+}
+
+/// What an agent was started for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Summoned {
+    /// What it is called.
+    pub name: String,
+    /// Its kind: the name of a definition, or `fork`.
+    pub kind: String,
+    /// Its task in a few words.
+    pub task: String,
+    /// Whether whoever started it went on meanwhile.
+    #[serde(default)]
+    pub background: bool,
+    /// Its own git worktree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<PathBuf>,
+}
+
+/// How an agent's work ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Returned {
+    /// In a word: `done`, `stopped`, `failed`, `lost`.
+    pub how: String,
+    /// Why, where it is not done.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub why: String,
+    /// The worktree that was kept, because something in it was changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<PathBuf>,
 }
 
 /// Memories that were brought back.
@@ -423,6 +457,8 @@ impl Record {
             Entry::Recalled(data) => self.outgoing("recalled", data),
             Entry::Extracted(data) => self.outgoing("extracted", data),
             Entry::Replied(data) => self.outgoing("replied", data),
+            Entry::Summoned(data) => self.outgoing("summoned", data),
+            Entry::Returned(data) => self.outgoing("returned", data),
             Entry::Mended { lost } => self.outgoing("mended", &MendedData { lost: *lost }),
             Entry::Unknown(kind) => self.outgoing(kind, &()),
         }
@@ -468,6 +504,8 @@ impl Record {
             "recalled" => Entry::Recalled(serde_json::from_str(data)?),
             "extracted" => Entry::Extracted(serde_json::from_str(data)?),
             "replied" => Entry::Replied(serde_json::from_str(data)?),
+            "summoned" => Entry::Summoned(serde_json::from_str(data)?),
+            "returned" => Entry::Returned(serde_json::from_str(data)?),
             "mended" => Entry::Mended { lost: serde_json::from_str::<MendedData>(data)?.lost },
             kind => Entry::Unknown(kind.to_owned()),
         };

@@ -142,6 +142,18 @@ pub struct Opening {
 }
 
 impl Opening {
+    /// Who the model is and what it can call; everything else as it is when nobody says anything.
+    pub fn new(model: &str, system: &str, tools: impl IntoIterator<Item = ToolSpec>) -> Self {
+        Self {
+            model: model.to_owned(),
+            tools: tools.into_iter().collect(),
+            system: Arc::from(system),
+            instructions: Vec::new(),
+            options: Options::default(),
+            nonce: String::new(),
+        }
+    }
+
     /// The same opening with other lifetimes in the cache.
     pub fn living(&self, cache_ttl: Lifetimes) -> Self {
         Self { options: Options { cache_ttl, ..self.options.clone() }, ..self.clone() }

@@ -9,7 +9,7 @@ use crate::hooks::{HookOutcome, Moment, Permission};
 use crate::message::{Block, ToolResult, ToolUse};
 use crate::model::Pending;
 use crate::prompts;
-use crate::tool::{Bench, Effect, Occasion, Tool, ToolOutcome};
+use crate::tool::{Bench, Effect, Occasion, Summon, Tool, ToolOutcome};
 use crate::transcript::{Hiding, View};
 use futures::FutureExt as _;
 use futures::StreamExt as _;
@@ -40,14 +40,14 @@ pub struct Round {
     pub hiding: Option<Box<Hiding>>,
 }
 
-/// Run the tools a reply called: read-only ones beside each other, writers alone and in order. Every call gets an answer,
+/// Run the tools a reply called: read-only ones and agents beside each other, writers alone and in order. Every call gets an answer,
 /// whatever happens.
 pub async fn run_tools(desk: &Desk, calls: &[ToolUse], hand: &Hand<'_>) -> Round {
     let mut round = Round::default();
     let mut seen = hand.seen.clone();
     let mut rest = calls;
     while !rest.is_empty() {
-        let together = rest.iter().take_while(|call| effect_of(desk, call).is_read_only()).count().max(1);
+        let together = rest.iter().take_while(|call| effect_of(desk, call).runs_beside_others()).count().max(1);
         let (batch, later) = rest.split_at(together);
         let width = usize::try_from(desk.limits.parallel_tools).unwrap_or(1);
         // Boxed, so that the whole question can be asked on a task of its own.
@@ -78,6 +78,8 @@ pub struct Hand<'a> {
     pub stage: Stage<'a>,
     /// The conversation, where tools may look at it and change how it is seen.
     pub view: Option<&'a View>,
+    /// Whoever starts agents.
+    pub summon: Option<&'a dyn Summon>,
 }
 
 struct Finished {
@@ -190,7 +192,8 @@ async fn permitted(desk: &Desk, call: &mut ToolUse, hand: &Hand<'_>, hooked: &mu
         Verdict::Allow => Ok(effect),
         Verdict::Deny(reason) => Err(reason),
         Verdict::Ask => {
-            let request = Request { tool: call.name.clone(), input: call.input.clone(), effect: effect.clone() };
+            let (tool, input, by) = (call.name.clone(), call.input.clone(), hand.occasion.errand.clone());
+            let request = Request { tool, input, effect: effect.clone(), by };
             match desk.person.ask(request).await {
                 Consent::Granted => Ok(effect),
                 Consent::Declined(reason) => Err(reason),
@@ -238,8 +241,8 @@ async fn perform(desk: &Desk, (call, approved): (&ToolUse, &Effect), hand: &Hand
             known.join(", ")
         ));
     };
-    let (dir, limits, Hand { occasion, cancel, view, .. }) = (&desk.dir, &desk.limits, *hand);
-    let bench = Bench { dir, seen, limits, call: &call.id, approved, occasion, cancel, view };
+    let (dir, limits, Hand { occasion, cancel, view, summon, .. }) = (&desk.dir, &desk.limits, *hand);
+    let bench = Bench { dir, seen, limits, call: &call.id, approved, occasion, cancel, view, summon };
     let called = AssertUnwindSafe(tool.call(&call.input, &bench)).catch_unwind().await;
     let outcome = called.unwrap_or_else(|_| {
         ToolOutcome::error(format!(
@@ -260,6 +263,7 @@ fn summary(call: &ToolUse, effect: &Effect) -> String {
             None => paths.first().map(|path| path.display().to_string()).unwrap_or_default(),
         },
         Effect::Reaches(host) => host.clone(),
-        Effect::Nothing | Effect::Summons | Effect::Proposes => String::new(),
+        Effect::Summons => call.input.get("description").and_then(Value::as_str).unwrap_or_default().to_owned(),
+        Effect::Nothing | Effect::Proposes => String::new(),
     }
 }

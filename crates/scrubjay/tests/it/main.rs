@@ -3,6 +3,8 @@
 // A test fails by panicking, also in the functions its tests share.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod agent_places;
+mod agents;
 mod architecture;
 mod background;
 mod bound_thinking;

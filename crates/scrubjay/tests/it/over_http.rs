@@ -1,7 +1,9 @@
 //! Whole sessions over real HTTP against the simulator: what the cache really does, what the API really refuses.
 
+use scrubjay::agents::{Definitions, Staff};
 use scrubjay::errand::{Ending, Errand};
 use scrubjay::gate::Gate;
+use scrubjay::ledger::Row;
 use scrubjay::limits::Limits;
 use scrubjay::model::{Model, ModelError};
 use scrubjay::{Error, tools};
@@ -116,6 +118,50 @@ async fn forks_read_their_parents_cache() {
         assert!(share > 0.95, "{name} read {share:.3} of its input from the cache: {usage:?}");
     }
     assert_append_only(&simulator.requests()[..8]);
+}
+
+// spec: A1
+// spec: A2
+#[tokio::test]
+async fn five_forks_at_once_from_a_long_session_read_nearly_all_of_it_from_the_cache() {
+    let wish = |n: usize| json!({ "prompt": format!("Check part {n}."), "description": "check a part", "fork": true });
+    let five = (1..5).fold(tool_use("Agent", wish(0)), |reply, n| reply.and(tool_use("Agent", wish(n))));
+    let script = busy(12)
+        .reply(five)
+        .reply(text("All five are back."))
+        .when(|request| request.last_user_text().contains("<scrubjay-errand"), text("This part is fine."));
+    let simulator = Simulator::start(script).await.unwrap();
+    let limits = Limits::default();
+    let staff = Staff::new(Definitions::built_in(&limits));
+    let setting = Setting::new(model(&simulator, "claude-opus-5-5")).tools(tools::standard(&[], &limits)).staff(staff);
+    let mut story = setting.begin().unwrap();
+    story.home.write("src/lib.rs", "pub fn hidden_seeds() -> u32 {\n    7\n}\n".repeat(200)).unwrap();
+    for _ in 0..12 {
+        story.ask("Look again.").await.unwrap();
+    }
+    assert_eq!(story.ask("Check all five parts.").await.unwrap().text, "All five are back.");
+    let requests = simulator.requests();
+    let forks: Vec<_> = requests.iter().filter(|one| one.last_user_text().contains("<scrubjay-errand")).collect();
+    assert_eq!(forks.len(), 5);
+    let prefix = requests[24].answer.usage.unwrap().total_input();
+    for fork in &forks {
+        let usage = fork.answer.usage.unwrap();
+        assert_eq!(fork.divergence_from(&requests[24]), None, "the conversation's own bytes, and more behind them");
+        assert!(usage.cache_read >= prefix && usage.cache_read * 100 >= usage.total_input() * 95, "{usage:?}");
+    }
+    let booked: Vec<Option<u64>> = story
+        .session
+        .ledger()
+        .iter()
+        .filter_map(|row| match row {
+            Row::Called(called) if called.source == "agent:fork" => Some(called.prefix_percent()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(booked, [Some(100); 5], "and the ledger says so");
+    let own: Vec<RecordedRequest> =
+        requests.into_iter().filter(|one| !one.last_user_text().contains("<scrubjay-errand")).collect();
+    assert_append_only(&own);
 }
 
 // spec: Q2

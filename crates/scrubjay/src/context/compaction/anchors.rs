@@ -115,7 +115,7 @@ type Place = fn(&mut Counts) -> &mut u64;
 /// The texts of a message, each with the counter it belongs to. Thinking is the model's own affair and is not read.
 fn places(message: &Message) -> Vec<(Place, String)> {
     let said: Place = match message.origin {
-        Origin::Person => |by| &mut by.person,
+        Origin::Person | Origin::Task => |by| &mut by.person,
         Origin::Model => |by| &mut by.model,
         _ => |by| &mut by.tools,
     };

@@ -41,7 +41,7 @@ pub fn pinned<M: Borrow<Message>>(messages: &[M], limits: &Limits) -> Vec<Constr
         let more = match message.origin {
             // What a service wrote is a model's word; only our own block speaks for the person.
             Origin::Summary if message.role == Role::User => parse_pinned(&message.text()),
-            Origin::Person => in_text(&message.text(), &message.id, limits),
+            Origin::Person | Origin::Task => in_text(&message.text(), &message.id, limits),
             _ => Vec::new(),
         };
         // A block beside a service's summary stands behind what was kept and has that too, in the order in which it was said.

@@ -204,6 +204,7 @@ fn labels<M: Borrow<Message>>(messages: &[M], base: &str) -> Vec<String> {
         let place = call.or(answered).and_then(|id| calls.get(id).cloned());
         all.push(place.unwrap_or_else(|| match message.origin {
             Origin::Person => "The person".to_owned(),
+            Origin::Task => "The task".to_owned(),
             Origin::Model => "The model".to_owned(),
             Origin::Summary => "An earlier summary".to_owned(),
             _ => "A notice".to_owned(),

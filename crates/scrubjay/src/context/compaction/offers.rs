@@ -179,7 +179,7 @@ impl<M: Borrow<Message>> Past<'_, M> {
         for message in self.messages.iter().map(Borrow::borrow) {
             match message.origin {
                 Origin::Model if !message.text().trim().is_empty() => last = Some(message.text().trim().to_owned()),
-                Origin::Person => ends.extend(last.take()),
+                Origin::Person | Origin::Task => ends.extend(last.take()),
                 _ => {}
             }
         }
@@ -229,7 +229,7 @@ impl<M: Borrow<Message>> Past<'_, M> {
 
     /// What was done since the person last spoke, and the model's last words.
     fn current(&self, base: &str) -> Vec<Offer> {
-        let since = self.messages.iter().rposition(|message| message.borrow().origin == Origin::Person).unwrap_or(0);
+        let since = self.messages.iter().rposition(|message| message.borrow().origin.asks()).unwrap_or(0);
         let files = self.deeds.files.iter().filter(|file| file.last > since && file.edits + file.writes > 0);
         let mut done: Vec<String> = files.map(|file| format!("changed {}", relative(&file.path, base))).collect();
         let commands = self.deeds.commands.iter().filter(|command| command.last > since);
@@ -259,7 +259,7 @@ impl<M: Borrow<Message>> Past<'_, M> {
         let last_speaker = self.messages.iter().map(Borrow::borrow).rfind(|message| !message.text().trim().is_empty());
         let text = match (running.or(first), last_speaker.map(|message| message.origin)) {
             (Some(task), _) => format!("Go on with the open task: {}\n", gist(&task.title, 160)),
-            (None, Some(Origin::Person)) => "Answer the person's last message.\n".to_owned(),
+            (None, Some(Origin::Person | Origin::Task)) => "Answer the person's last message.\n".to_owned(),
             _ => "Nothing is known to be open beyond the person's last message.\n".to_owned(),
         };
         vec![Offer::plain(Section::Next, text, STANDS)]

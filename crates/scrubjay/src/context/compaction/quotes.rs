@@ -31,7 +31,7 @@ pub fn said<M: Borrow<Message>>(messages: &[M], wholes: Wholes<'_>) -> Vec<Said>
     let mut found: Vec<Said> = Vec::new();
     for (at, message) in messages.iter().map(Borrow::borrow).enumerate() {
         match message.origin {
-            Origin::Person => {
+            Origin::Person | Origin::Task => {
                 let text = message.text().trim().to_owned();
                 let known = found.iter().any(|said| said.at < at && is_carried(messages, said) && said.text == text);
                 if !text.is_empty() && !known {

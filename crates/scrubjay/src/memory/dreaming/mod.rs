@@ -50,8 +50,8 @@ use seen::Seen;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tokio_util::sync::CancellationToken;
 use tidy::{Around, Days};
+use tokio_util::sync::CancellationToken;
 use trial::By;
 use world::World;
 

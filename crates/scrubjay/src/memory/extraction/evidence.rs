@@ -41,7 +41,7 @@ pub(super) fn statements(messages: &[Arc<Message>], ours: impl Fn(&str) -> bool)
                 pasted.into_iter().for_each(|text| add(Speaker::Tool("pasted".to_owned()), text));
             }),
             Origin::Model => add(Speaker::Assistant, message.text()),
-            Origin::Letter => add(Speaker::Tool("letter".to_owned()), message.text()),
+            Origin::Letter | Origin::Task => add(Speaker::Tool("letter".to_owned()), message.text()),
             Origin::Tool => {
                 for result in message.tool_results().filter(|result| !result.is_error) {
                     match calls.get(&result.call) {
