@@ -3,7 +3,7 @@
 use crate::failure::{Exit, Failure};
 use crate::paper::Paper;
 use crate::seat::WallClock;
-use crate::service::Service;
+use crate::service::{Service, embedder};
 use crate::workplace::Workplace;
 use scrubjay::Remembering;
 use scrubjay::memory::{Index, Place, SharedMemory, Team};
@@ -35,6 +35,14 @@ pub(crate) async fn open(
     if let Some(why) = repairs.refused {
         paper.warn(&format!("the memory can only be read: {why}"));
     }
+    let memory = match embedder(workplace) {
+        Ok(Some(embedder)) => memory.with_embedder(embedder),
+        Ok(None) => memory,
+        Err(failure) => {
+            paper.warn(&format!("memories are found by their words alone: {failure}"));
+            memory
+        }
+    };
     let chooser = chooser(workplace, service, paper).await;
     Ok(Some(Remembering { memory, chooser, root: workplace.root.clone() }))
 }

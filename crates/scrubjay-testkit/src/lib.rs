@@ -1,7 +1,9 @@
-//! What scrubjay's tests stand on: a temporary home, a fixed clock, a recorded model, storyboards and the API simulator.
+//! What scrubjay's tests stand on: a temporary home, a fixed clock, a recorded model, storyboards, the API simulator and a service
+//! that makes vectors of texts.
 
 mod clock;
 mod home;
+mod meanings;
 mod recorder;
 pub mod simulator;
 mod story;
@@ -9,6 +11,7 @@ mod storyboard;
 
 pub use clock::FixedClock;
 pub use home::Home;
+pub use meanings::{Embedded, Manner, Meanings};
 pub use recorder::Recorder;
 pub use story::{Setting, Story};
 pub use storyboard::Storyboard;

@@ -20,7 +20,7 @@ use baselines::{Baselines, System};
 use data::{Corpus, Failure};
 use jiff::tz::TimeZone;
 use measure::{Run, header, score};
-use scrubjay::memory::recall::{Hit, Index, Query, Vectors, Weights};
+use scrubjay::memory::recall::{Hit, Index, Query, Weights};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -94,7 +94,6 @@ fn set(weights: &mut Weights, name: &str, value: f32) -> Result<(), Failure> {
 struct Ours<'a> {
     index: Index,
     asked: &'a Asked,
-    vectors: Option<Vectors>,
     places: HashMap<String, usize>,
     sessions: HashMap<String, usize>,
     corpus: &'a Corpus,
@@ -104,18 +103,15 @@ impl<'a> Ours<'a> {
     fn new(corpus: &'a Corpus, asked: &'a Asked) -> Self {
         let mut index = Index::default();
         index.update(corpus.documents.clone(), []);
+        for document in &corpus.documents {
+            let vector = asked.vectors.as_ref().and_then(|known| known.get(&document.said()));
+            vector.into_iter().for_each(|vector| index.vectors.learn(document.fingerprint(), vector));
+        }
         let places =
             corpus.documents.iter().enumerate().map(|(place, document)| (document.id.clone(), place)).collect();
         let sessions =
             corpus.sessions.iter().enumerate().map(|(place, session)| (session.name.clone(), place)).collect();
-        let vectors = asked.vectors.as_ref().map(|known| {
-            let mut vectors = Vectors::default();
-            for (document, line) in corpus.documents.iter().zip(&corpus.lines) {
-                known.get(line).into_iter().for_each(|vector| vectors.insert(&document.id, vector.clone()));
-            }
-            vectors
-        });
-        Self { index, asked, vectors, places, sessions, corpus }
+        Self { index, asked, places, sessions, corpus }
     }
 
     fn recall(&self, text: &str, limit: usize) -> Vec<usize> {
@@ -130,7 +126,7 @@ impl<'a> Ours<'a> {
         let mut query = Query::new(text, self.corpus.now().to_zoned(TimeZone::UTC), limit);
         query.weights = self.asked.weights;
         let question = self.asked.vectors.as_ref().and_then(|known| known.get(text));
-        query.meaning = self.vectors.as_ref().zip(question.map(Vec::as_slice));
+        query.meaning = question.map(Vec::as_slice);
         recall(&query)
     }
 }

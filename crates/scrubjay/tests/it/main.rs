@@ -14,6 +14,7 @@ mod finding;
 mod fork;
 mod hooks;
 mod instructions;
+mod meaning;
 mod memory_tool;
 mod long_session;
 mod microcompaction;

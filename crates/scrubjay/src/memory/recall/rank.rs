@@ -2,6 +2,7 @@
 
 use super::evidence::Evidence;
 use super::index::{BREAK, Entry, Index, NONE};
+use super::meaning::unit;
 use super::newer;
 use super::question::Question;
 use super::{Query, Voice};
@@ -115,6 +116,10 @@ const CLOSE_LOOK: usize = 400;
 const SURE: f32 = 0.5;
 /// Words further apart are not together.
 const TOGETHER: usize = 4;
+/// How many standard deviations above the mean a meaning stands out.
+const STANDS_OUT: f32 = 2.0;
+/// Texts that are farther apart have nothing to do with each other, even when all others are farther still.
+const MEANT: f32 = 0.25;
 /// Turns that speak for a session.
 const SPEAKING_TURNS: usize = 3;
 
@@ -139,6 +144,8 @@ struct Ranking<'a> {
     query: &'a Query<'a>,
     question: Question,
     evidence: Evidence,
+    /// How near each entry's meaning is, when that is asked for.
+    nearness: Vec<f32>,
     found: Vec<u32>,
     columns: Vec<Column>,
 }
@@ -184,7 +191,8 @@ impl<'a> Ranking<'a> {
         let question = Question::of(query, index);
         let mut evidence = Evidence::of(index, &question);
         scale(&mut evidence.session);
-        Self { index, query, question, evidence, found: Vec::new(), columns: Vec::new() }
+        let nearness = query.meaning.map(|asked| nearness(index, asked)).unwrap_or_default();
+        Self { index, query, question, evidence, nearness, found: Vec::new(), columns: Vec::new() }
     }
 
     fn entry(&self, place: usize) -> &'a Entry {
@@ -210,11 +218,12 @@ impl<'a> Ranking<'a> {
     /// Signals for everything found, and the order they make: places in `found` with their scores.
     fn run(&mut self, wanted: usize) -> Vec<(usize, f32)> {
         let dates = self.dates();
+        let outstanding = outstanding(&self.nearness);
         let is_found = |at: usize| {
             self.evidence.own[at] > 0.0
                 || self.evidence.near[at] > 0.0
                 || dates.get(at).is_some_and(|fit| *fit > 0.0)
-                || self.nearness(at) > 0.0
+                || self.nearness.get(at).is_some_and(|near| *near >= outstanding)
         };
         let is_wanted =
             |at: usize| self.query.kinds.is_empty() || self.query.kinds.contains(&self.index.entries[at].kind.as_str());
@@ -227,9 +236,10 @@ impl<'a> Ranking<'a> {
         if !dates.is_empty() {
             self.shared("date", weights.date, |this, place| dates[this.found[place] as usize]);
         }
-        if self.query.meaning.is_some() {
-            let least = self.found.iter().map(|at| self.nearness(*at as usize)).fold(f32::INFINITY, f32::min);
-            self.counted("meaning", weights.meaning, |this, place| this.nearness(this.found[place] as usize) - least);
+        if !self.nearness.is_empty() {
+            let near = |this: &Self, at: u32| this.nearness[at as usize];
+            let least = self.found.iter().map(|at| near(self, *at)).fold(f32::INFINITY, f32::min);
+            self.counted("meaning", weights.meaning, |this, place| near(this, this.found[place]) - least);
         }
         self.shared("recent", weights.recent, |this, place| this.recent(place));
         self.shared("kind", weights.kind, |this, place| kind(&this.entry(place).kind));
@@ -294,12 +304,6 @@ impl<'a> Ranking<'a> {
             Some(self.question.days.iter().map(|days| days.fit(date)).fold(0.0, f32::max))
         };
         self.index.entries.iter().map(|entry| fit(entry).unwrap_or(0.0)).collect()
-    }
-
-    fn nearness(&self, at: usize) -> f32 {
-        let near =
-            self.query.meaning.and_then(|(vectors, question)| vectors.nearness(&self.index.entries[at].id, question));
-        near.unwrap_or(0.0).max(0.0)
     }
 
     fn cover(&self, place: usize) -> f32 {
@@ -416,6 +420,33 @@ impl<'a> Ranking<'a> {
         }
         held
     }
+}
+
+/// How near each entry is to what was asked, in meaning; none when no vector fits. One that is not known is as near as
+/// the mean, so that it neither wins nor loses by that.
+fn nearness(index: &Index, asked: &[f32]) -> Vec<f32> {
+    let Some(asked) = unit(asked) else { return Vec::new() };
+    let near: Vec<Option<f32>> =
+        index.entries.iter().map(|entry| index.vectors.nearness(entry.fingerprint, &asked)).collect();
+    let known: Vec<f32> = near.iter().flatten().copied().collect();
+    if known.is_empty() {
+        return Vec::new();
+    }
+    let mean = mean(&known);
+    near.into_iter().map(|near| near.unwrap_or(mean)).collect()
+}
+
+fn mean(values: &[f32]) -> f32 {
+    values.iter().sum::<f32>() / values.len().max(1) as f32
+}
+
+/// What is as near as this is found by its meaning alone, whatever its words: it stands out among all there is. Models
+/// differ in what they call near, so it is measured in standard deviations; few values cannot stand out as far.
+fn outstanding(near: &[f32]) -> f32 {
+    let mean_near = mean(near);
+    let spread = mean(&near.iter().map(|value| (value - mean_near).powi(2)).collect::<Vec<_>>()).sqrt();
+    let farthest = (near.len().saturating_sub(1) as f32).sqrt();
+    (mean_near + spread * STANDS_OUT.min(farthest / 2.0)).max(MEANT)
 }
 
 /// What a person said of themselves and of our work weighs more than what can be looked up again.
