@@ -98,7 +98,9 @@ impl Inner {
         let head = rest.get(..length).ok_or_else(broken)?;
         let head: BTreeMap<String, serde_json::Value> = serde_json::from_slice(head).map_err(|_| broken())?;
         if let Some(odd) = REFUSED.iter().find(|name| head.contains_key(**name)) {
-            return Err(format!("it has `{odd}`, which this program does not read; take the model without vocabulary quantisation"));
+            return Err(format!(
+                "it has `{odd}`, which this program does not read; take the model without vocabulary quantisation"
+            ));
         }
         let tensors = head.into_iter().filter(|(name, _)| name != "__metadata__");
         let tables: Vec<Tensor> =
@@ -128,9 +130,7 @@ impl Inner {
                 f32::from_le_bytes([byte(at), byte(at + 1), byte(at + 2), byte(at + 3)])
             }
             Number::Half => half(u16::from_le_bytes([byte(self.start + 2 * at), byte(self.start + 2 * at + 1)])),
-            Number::Brain => {
-                f32::from_le_bytes([0, 0, byte(self.start + 2 * at), byte(self.start + 2 * at + 1)])
-            }
+            Number::Brain => f32::from_le_bytes([0, 0, byte(self.start + 2 * at), byte(self.start + 2 * at + 1)]),
         }
     }
 
@@ -187,7 +187,10 @@ mod tests {
         "model":{"type":"WordLevel","vocab":{"[UNK]":0,"bird":1,"jay":2,"tea":3},"unk_token":"[UNK]"}}"#;
 
     fn table(dtype: &str, numbers: &[u8]) -> Vec<u8> {
-        let head = format!(r#"{{"__metadata__":{{}},"t":{{"dtype":"{dtype}","shape":[4,2],"data_offsets":[0,{}]}}}}"#, numbers.len());
+        let head = format!(
+            r#"{{"__metadata__":{{}},"t":{{"dtype":"{dtype}","shape":[4,2],"data_offsets":[0,{}]}}}}"#,
+            numbers.len()
+        );
         [&(head.len() as u64).to_le_bytes()[..], head.as_bytes(), numbers].concat()
     }
 

@@ -241,7 +241,8 @@ fn sighted(archive: &Archive, memory: &Memory, query: &str, sighting: Sighting) 
 
 /// The line that holds most of what was asked for.
 fn telling_line<'a>(text: &'a str, hit: &Hit, query: &str) -> &'a str {
-    let asked = hit.signals.iter().flat_map(|signal| &signal.terms).map(String::as_str).chain(query.split_whitespace());
+    let held = hit.signals.iter().filter(|signal| signal.name == "words").flat_map(|signal| &signal.terms);
+    let asked = held.map(String::as_str).chain(query.split_whitespace());
     let words: Vec<String> = asked.map(str::to_lowercase).filter(|word| word.chars().count() > 2).collect();
     let held = |line: &&str| {
         let line = line.to_lowercase();
@@ -284,7 +285,13 @@ impl Answer {
 fn explained(hit: &Hit, ink: Ink) -> String {
     let mut lines = vec![format!("    score {:.3}", hit.score)];
     for signal in &hit.signals {
-        let terms = if signal.terms.is_empty() { String::new() } else { format!("  {}", signal.terms.join(", ")) };
+        // A message of a session is named after a tab.
+        let terms = signal.terms.join(", ").replace('\t', " ");
+        let terms = match signal.name {
+            "newer" => format!("  than {terms}"),
+            _ if terms.is_empty() => terms,
+            _ => format!("  {terms}"),
+        };
         let line = format!("    {:>+8.3}  {:<12}{}", signal.value, signal.name, shown(&terms));
         lines.push(line.trim_end().to_owned());
     }

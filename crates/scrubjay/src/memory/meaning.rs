@@ -51,12 +51,8 @@ pub async fn read(embedder: &dyn Embedder, unread: &[Unread], until: Instant, li
                     learned.vectors.extend(batch.iter().map(|unread| unread.fingerprint).zip(made));
                 }
                 Ok(made) => {
-                    learned.missing = Some(format!(
-                        "{} gave {} vectors for {} texts",
-                        embedder.name(),
-                        made.len(),
-                        texts.len()
-                    ));
+                    learned.missing =
+                        Some(format!("{} gave {} vectors for {} texts", embedder.name(), made.len(), texts.len()));
                     break;
                 }
                 Err(why) => {

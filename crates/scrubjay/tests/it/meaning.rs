@@ -1,6 +1,7 @@
 //! Finding by meaning, over HTTP: a text is read by the model once, and whatever the model does, words still find.
 
 use jiff::tz::TimeZone;
+use scrubjay::Remembering;
 use scrubjay::clock::Clock as _;
 use scrubjay::event::Event;
 use scrubjay::limits::Limits;
@@ -10,7 +11,6 @@ use scrubjay::memory::recall::{Embedder, Query};
 use scrubjay::memory::{Cause, Change, Edit, Memory, Place, SharedMemory};
 use scrubjay::message::Origin;
 use scrubjay::paths::{Layout, ProjectLayout};
-use scrubjay::Remembering;
 use scrubjay_providers::{Keys, Scripted, embedder};
 use scrubjay_testkit::{FixedClock, Home, Manner, Meanings, Setting, Story};
 use std::fs;

@@ -117,7 +117,7 @@ const SURE: f32 = 0.5;
 /// Words further apart are not together.
 const TOGETHER: usize = 4;
 /// How many standard deviations above the mean a meaning stands out.
-const STANDS_OUT: f32 = 2.0;
+const STANDS_OUT: f32 = 1.0;
 /// Texts that are farther apart have nothing to do with each other, even when all others are farther still.
 const MEANT: f32 = 0.25;
 /// Turns that speak for a session.
@@ -148,6 +148,8 @@ struct Ranking<'a> {
     nearness: Vec<f32>,
     found: Vec<u32>,
     columns: Vec<Column>,
+    /// The earlier statements that a place went before.
+    overtaken: HashMap<usize, Vec<usize>>,
 }
 
 impl Index {
@@ -192,7 +194,8 @@ impl<'a> Ranking<'a> {
         let mut evidence = Evidence::of(index, &question);
         scale(&mut evidence.session);
         let nearness = query.meaning.map(|asked| nearness(index, asked)).unwrap_or_default();
-        Self { index, query, question, evidence, nearness, found: Vec::new(), columns: Vec::new() }
+        let (found, columns, overtaken) = (Vec::new(), Vec::new(), HashMap::new());
+        Self { index, query, question, evidence, nearness, found, columns, overtaken }
     }
 
     fn entry(&self, place: usize) -> &'a Entry {
@@ -237,9 +240,10 @@ impl<'a> Ranking<'a> {
             self.shared("date", weights.date, |this, place| dates[this.found[place] as usize]);
         }
         if !self.nearness.is_empty() {
-            let near = |this: &Self, at: u32| this.nearness[at as usize];
-            let least = self.found.iter().map(|at| near(self, *at)).fold(f32::INFINITY, f32::min);
-            self.counted("meaning", weights.meaning, |this, place| near(this, this.found[place]) - least);
+            // The least of all there is, so that what is found alone is near, too.
+            let least = self.nearness.iter().copied().fold(f32::INFINITY, f32::min);
+            let near = |this: &Self, place: usize| this.nearness[this.found[place] as usize] - least;
+            self.counted("meaning", weights.meaning, near);
         }
         self.shared("recent", weights.recent, |this, place| this.recent(place));
         self.shared("kind", weights.kind, |this, place| kind(&this.entry(place).kind));
@@ -268,8 +272,10 @@ impl<'a> Ranking<'a> {
             let best: Vec<(usize, f32)> = self.best(newer::COMPARED);
             let ranked: Vec<(u32, f32)> = best.iter().map(|(place, score)| (self.found[*place], *score)).collect();
             let mut lifted = vec![0.0; self.found.len()];
-            for (rank, lift) in newer::lifts(self.index, &self.question, &ranked, &self.evidence.held) {
-                lifted[best[rank].0] = lift;
+            for lift in newer::lifts(self.index, &self.question, &ranked, &self.evidence.held) {
+                let place = best[lift.rank].0;
+                lifted[place] = lift.by;
+                self.overtaken.insert(place, lift.over.iter().map(|rank| best[*rank].0).collect());
             }
             self.columns.push(Column { name: "newer", weight: self.query.weights.newer, values: lifted });
         }
@@ -391,11 +397,20 @@ impl<'a> Ranking<'a> {
         let signals = self.columns.iter().map(|column| Signal {
             name: column.name,
             value: column.weight * column.values[place],
-            terms: if column.name == "words" { self.held(place) } else { Vec::new() },
+            terms: match column.name {
+                "words" => self.held(place),
+                "newer" => self.overtaken(place),
+                _ => Vec::new(),
+            },
         });
         let mut signals: Vec<Signal> = signals.filter(|signal| signal.value != 0.0).collect();
         signals.sort_by(|a, b| b.value.abs().total_cmp(&a.value.abs()));
         Hit { id: self.entry(place).id.clone(), score, signals }
+    }
+
+    /// The documents that a later one went before.
+    fn overtaken(&self, place: usize) -> Vec<String> {
+        self.overtaken.get(&place).into_iter().flatten().map(|earlier| self.entry(*earlier).id.clone()).collect()
     }
 
     /// The question's words that a document holds; where it holds another form, that too.
