@@ -4,7 +4,7 @@ use crate::failure::{Exit, Failure};
 use crate::memories;
 use crate::paper::Paper;
 use crate::seat::WallClock;
-use crate::service::Service;
+use crate::service::{Service, embedder};
 use crate::workplace::Workplace;
 use scrubjay::Remembering;
 use scrubjay::memory::{Index, Place, SharedMemory, Team};
@@ -33,6 +33,14 @@ pub(crate) async fn open(
         }
     };
     memories::notices(&repairs).iter().for_each(|notice| paper.warn(notice));
+    let memory = match embedder(workplace) {
+        Ok(Some(embedder)) => memory.with_embedder(embedder),
+        Ok(None) => memory,
+        Err(failure) => {
+            paper.warn(&format!("memories are found by their words alone: {failure}"));
+            memory
+        }
+    };
     let chooser = chooser(workplace, service, paper).await;
     Ok(Some(Remembering { memory, chooser, root: workplace.root.clone() }))
 }

@@ -1,7 +1,9 @@
-//! What scrubjay's tests stand on: a temporary home, a fixed clock, a recorded model, storyboards and the API simulator.
+//! What scrubjay's tests stand on: a temporary home, a fixed clock, a recorded model, storyboards, the API simulator and a service
+//! that makes vectors of texts.
 
 mod clock;
 mod home;
+mod meanings;
 mod obedient;
 mod poisoning;
 mod recorder;
@@ -11,6 +13,7 @@ mod storyboard;
 
 pub use clock::FixedClock;
 pub use home::Home;
+pub use meanings::{Embedded, Manner, Meanings};
 pub use obedient::Obedient;
 pub use poisoning::{Attack, Ending, Entrance, Hands};
 pub use recorder::Recorder;

@@ -213,6 +213,11 @@ limits! {
     memory_view_chars = 16_000 "characters" in "memory", 100..=100_000_000, "of a file that the memory tool shows when no range was asked for";
     recall_wait_ms = 2_000 "milliseconds" in "memory", 0..=600_000, "where no model answers, recalled text is the answer and is waited for so long";
     recall_cache_bytes = 1_073_741_824 "bytes" in "memory", 1_024..=1_099_511_627_776, "a larger kept index is built again";
+    embedded_texts = 20_000 "texts" in "memory", 0..=10_000_000, "of one index whose meaning is kept; of more, the newest";
+    embedded_text_bytes = 4_096 "bytes" in "memory", 64..=1_048_576, "of one text that a model for meanings reads; what it is about is said at its beginning";
+    embedding_batch = 64 "texts" in "memory", 1..=2_048, "sent to a model for meanings at once";
+    embedding_wait_ms = 1_500 "milliseconds" in "memory", 1..=600_000, "a search in a session waits for meanings so long; then words alone decide";
+    embedding_command_ms = 30_000 "milliseconds" in "memory", 1..=3_600_000, "`scrubjay recall` waits for meanings so long; what was read by then is kept";
     searched_result_bytes = 262_144 "bytes" in "memory", 1_024..=67_108_864, "of a stored result or of notes that can be searched; what is told apart by its beginning is found by it";
     drift_mentions = 40 "words" in "memory", 0..=100_000, "of one memory that are checked against the working tree";
     drift_files = 20_000 "files" in "memory", 0..=10_000_000, "walked to find what memories mention; a larger tree is not searched to the end, and nothing is called gone";

@@ -164,6 +164,9 @@ pub(crate) struct RecallFlags {
     /// Show why each was found: every signal and what it added
     #[arg(long)]
     pub(crate) explain: bool,
+    /// Find by meaning too: the URL of an embedding service, or a folder with a local model
+    #[arg(long, value_name = "URL|PATH")]
+    pub(crate) embeddings: Option<String>,
     /// What to look for
     #[arg(required = true, value_name = "QUERY")]
     pub(crate) query: Vec<String>,

@@ -49,9 +49,9 @@ impl Chat {
         self.tell(&told)
     }
 
-    pub(super) fn recall(&mut self, query: Option<&str>) -> Result<(), Failure> {
+    pub(super) async fn recall(&mut self, query: Option<&str>) -> Result<(), Failure> {
         let query = given(query, "what should be looked for?", "/recall how do we test")?;
-        let words = recall::words(query, &self.seat.workplace, &self.paper)?;
+        let words = recall::words(query, &self.seat.workplace, &self.paper).await?;
         self.say(&words)
     }
 

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::memories;
 use crate::paper::{Form, Paper, Tone, counted};
 use crate::places::HOME_VARIABLE;
-use crate::service::{Service, catalogue, keys};
+use crate::service::{Service, catalogue, embedder, keys};
 use crate::shelf::{Shelf, damage_in_words};
 use crate::workplace::Workplace;
 use scrubjay::paths::create_dir_private;
@@ -41,6 +41,7 @@ pub(super) fn run(workplace: &Workplace, paper: &Paper) -> Result<(), Failure> {
     checks.extend(folders(workplace));
     checks.extend(key_checks(workplace));
     checks.push(model(workplace));
+    checks.extend(embeddings(workplace));
     checks.extend(settings(workplace));
     checks.extend(sessions(workplace));
     checks.extend(memory(workplace));
@@ -141,6 +142,14 @@ fn model(workplace: &Workplace) -> Check {
         Ok(service) if service.is_offline() => Check::new("model", Verdict::Note, service.described(workplace)),
         Ok(service) => Check::new("model", Verdict::Fine, service.described(workplace)),
         Err(failure) => Check::new("model", Verdict::Broken, failure.to_string()),
+    }
+}
+
+/// Nothing is sent; a model file is read.
+fn embeddings(workplace: &Workplace) -> Option<Check> {
+    match embedder(workplace) {
+        Ok(embedder) => embedder.map(|embedder| Check::new("embeddings", Verdict::Fine, embedder.name())),
+        Err(failure) => Some(Check::new("embeddings", Verdict::Broken, failure.to_string())),
     }
 }
 

@@ -51,6 +51,7 @@ mod check;
 // found and shown
 pub mod recall;
 pub mod find;
+pub mod meaning;
 pub mod freshness;
 pub mod shown;
 pub mod prompt;

@@ -44,6 +44,8 @@ pub(super) struct Recalling {
     found: Vec<Recollection>,
     /// Whether the person was told of memories that cannot be read.
     told: bool,
+    /// Whether the person was told that words alone decide.
+    told_of_words: bool,
 }
 
 /// A search that came home.
@@ -55,6 +57,8 @@ struct Home {
     skipped: Vec<String>,
     /// What came of asking a model, where one was asked.
     progress: Option<Progress>,
+    /// Why meanings were not asked, or not all of them.
+    by_words: Option<String>,
     at: Timestamp,
 }
 
@@ -62,7 +66,8 @@ impl Default for Recalling {
     fn default() -> Self {
         let (sender, receiver) = mpsc::unbounded_channel();
         let (background, running) = (Background::default(), CancellationToken::new());
-        Self { from: None, background, sender, receiver, running, found: Vec::new(), told: false }
+        let found = Vec::new();
+        Self { from: None, background, sender, receiver, running, found, told: false, told_of_words: false }
     }
 }
 
@@ -109,7 +114,7 @@ impl Session {
         let view = self.transcript.view();
         let now = self.desk.clock.now().to_zoned(self.desk.zone.clone());
         let search = Search {
-            wish: Wish { query, now, known: known(view, &self.desk.dir) },
+            wish: Wish { query, now, known: known(view, &self.desk.dir), meaning: None },
             chooser,
             tools: used_lately(&view.history),
             nonce: view.opening.as_ref().map(|opening| opening.nonce.clone()).unwrap_or_default(),
@@ -153,7 +158,8 @@ impl Session {
 
     /// Take in what searches brought home, and book what they took.
     pub(super) fn hear_of_memories(&mut self) -> Result<(), Error> {
-        while let Ok(Home { found, calls, entries, skipped, progress, at }) = self.recalling.receiver.try_recv() {
+        while let Ok(home) = self.recalling.receiver.try_recv() {
+            let Home { found, calls, entries, skipped, progress, by_words, at } = home;
             calls.into_iter().for_each(|called| self.receipt_of_errand(called));
             for call in entries {
                 self.transcript.append(Entry::Replied(call), at)?;
@@ -161,6 +167,10 @@ impl Session {
             if let Some(first) = skipped.first().filter(|_| !self.recalling.told) {
                 self.desk.events.notice(format!("{} could not be searched: {first}", memories(skipped.len())));
                 self.recalling.told = true;
+            }
+            if let Some(why) = by_words.filter(|_| !self.recalling.told_of_words) {
+                self.desk.events.notice(format!("memories are found by their words, not all by their meaning: {why}"));
+                self.recalling.told_of_words = true;
             }
             self.recalling.found = found;
             progress.into_iter().for_each(|progress| self.progressed(select::SOURCE, &progress));
@@ -224,8 +234,10 @@ struct Search {
 }
 
 impl Search {
-    async fn run(self, stop: &CancellationToken) -> Home {
+    async fn run(mut self, stop: &CancellationToken) -> Home {
         let left = self.desk.clock.now();
+        let (meaning, by_words) = self.from.memory.meaning(&self.wish.query).await;
+        self.wish.meaning = meaning;
         let (memory, wish) = (self.from.memory.clone(), self.wish.clone());
         let looking = tokio::task::spawn_blocking(move || memory.candidates(&wish));
         let mut among = looking.await.unwrap_or_default();
@@ -245,7 +257,8 @@ impl Search {
         let reading = tokio::task::spawn_blocking(move || memory.recollections(&paths, &root, &stop));
         let found = reading.await.unwrap_or_default();
         let (calls, entries) = self.booked(asked, left);
-        Home { found, calls, entries, skipped: among.skipped, progress, at: self.desk.clock.now() }
+        let (skipped, at) = (among.skipped, self.desk.clock.now());
+        Home { found, calls, entries, skipped, progress, by_words, at }
     }
 
     /// The choosing model's reply, if there is one to ask and something to choose.

@@ -260,6 +260,7 @@ fn one_tainted_source_takes_two_of_five_places() {
         query: "where do the parrots of the harbour live".into(),
         now: jiff::Timestamp::UNIX_EPOCH.to_zoned(jiff::tz::TimeZone::UTC),
         known: Default::default(),
+        meaning: None,
     };
     let found = shared.candidates(&wish);
     let stop = tokio_util::sync::CancellationToken::new();
