@@ -189,7 +189,7 @@ impl Session {
                 false => self.run_tools(&reply, cancel).await?,
             };
             if go_on == GoOn::No {
-                self.count_uses().await;
+                self.count_uses();
                 self.learn_if_due()?;
                 self.dream_if_due()?;
                 return Ok(answering.finish(&reply));

@@ -159,6 +159,7 @@ impl Session {
     pub async fn wait_for_background(&mut self, limit: Duration) -> Result<bool, Error> {
         let idle = self.noting.background.idle(limit).await
             && self.searches().idle(limit).await
+            && self.uses_counted(limit).await
             && self.extractions().idle(limit).await;
         self.hear_of_notes()?;
         self.hear_of_learning()?;
@@ -171,6 +172,8 @@ impl Session {
         if self.noting.background.drain(limit).await == Drained::Abandoned {
             self.noting.background.idle(limit).await;
         }
+        // Counts that come too late are not waited for.
+        self.uses_counted(limit).await;
         self.wake(limit).await?;
         self.hear_of_notes()
     }

@@ -20,6 +20,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 /// The memory that a session recalls from.
 #[derive(Clone)]
@@ -36,6 +37,8 @@ pub struct Remembering {
 pub(super) struct Recalling {
     from: Option<Remembering>,
     background: Background,
+    /// Uses that are being counted.
+    counting: TaskTracker,
     sender: mpsc::UnboundedSender<Home>,
     receiver: mpsc::UnboundedReceiver<Home>,
     /// Stops the search that runs.
@@ -66,8 +69,8 @@ impl Default for Recalling {
     fn default() -> Self {
         let (sender, receiver) = mpsc::unbounded_channel();
         let (background, running) = (Background::default(), CancellationToken::new());
-        let found = Vec::new();
-        Self { from: None, background, sender, receiver, running, found, told: false, told_of_words: false }
+        let (counting, found) = (TaskTracker::new(), Vec::new());
+        Self { from: None, background, counting, sender, receiver, running, found, told: false, told_of_words: false }
     }
 }
 
@@ -203,17 +206,28 @@ impl Session {
         Ok(self.transcript.append(Entry::Recalled(recalled), now)?)
     }
 
-    /// The question is answered: count which memories it was shown and which of them it used. Counts that cannot be kept
-    /// are no reason to fail.
-    pub(super) async fn count_uses(&self) {
+    /// The question is answered: count which memories it was shown and which of them it used. Nobody waits for it, and counts
+    /// that cannot be kept are no reason to fail.
+    pub(super) fn count_uses(&self) {
         let Some(from) = &self.recalling.from else { return };
         let (view, memory) = (self.transcript.view(), from.memory.clone());
         let (history, recalled) = (view.history.clone().into(), view.recalled.clone());
         let turn = Turn { history, recalled, dir: self.desk.dir.clone() };
-        let counted = tokio::task::spawn_blocking(move || memory.count_turn(&turn)).await;
-        if let Ok(Err(error)) = counted {
-            self.desk.events.notice(format!("the uses of memories were not counted: {error}"));
-        }
+        let events = self.desk.events.clone();
+        self.recalling.counting.spawn_blocking(move || {
+            if let Err(error) = memory.count_turn(&turn) {
+                events.notice(format!("the uses of memories were not counted: {error}"));
+            }
+        });
+    }
+
+    /// Wait until all uses are counted, at most this long. Whether they are.
+    pub(super) async fn uses_counted(&self, limit: Duration) -> bool {
+        let counting = &self.recalling.counting;
+        counting.close();
+        let counted = tokio::time::timeout(limit, counting.wait()).await.is_ok();
+        counting.reopen();
+        counted
     }
 
     /// The session ends: a search that still runs is of no use.
