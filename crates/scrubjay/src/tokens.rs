@@ -127,6 +127,11 @@ impl Count {
         self.reported = None;
     }
 
+    /// Something that was measured is not here any more, so that the scale does not hold either.
+    pub fn forget_measures(&mut self) {
+        (self.reported, self.fit) = (None, None);
+    }
+
     /// A reply came: `before` is what our estimate was for the request it answers, `cleared` what the service left out of
     /// it on its side. A service that counts nothing reports nothing, and the estimate goes on.
     pub fn report(&mut self, usage: &Usage, before: u64, cleared: u64) {

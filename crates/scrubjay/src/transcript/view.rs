@@ -130,7 +130,8 @@ impl View {
             Entry::Failed { layer, .. } => *self.strikes.entry(layer.clone()).or_default() += 1,
             Entry::Replied(call) => self.reply(call),
             Entry::Reverted { .. } => self.count.forget_report(),
-            Entry::Began(_) | Entry::Summoned(_) | Entry::Returned(_) | Entry::Mended { .. } | Entry::Unknown(_) => {}
+            Entry::Mended { .. } => self.count.forget_measures(),
+            Entry::Began(_) | Entry::Summoned(_) | Entry::Returned(_) | Entry::Unknown(_) => {}
         }
     }
 

@@ -403,3 +403,20 @@ async fn damage_in_the_middle_is_on_record_and_the_conversation_goes_on() {
     );
     assert_eq!(story.session.ask(vec![Block::text("two")]).await.unwrap().text, "still here");
 }
+
+// spec: T1
+#[tokio::test]
+async fn what_was_measured_with_something_that_is_lost_measures_nothing_afterwards() {
+    let usage = scrubjay::message::Usage { input: 50_000, output: 5, ..Default::default() };
+    let model = Scripted::new().then(Turn::text("noted").counting(usage)).then(Turn::text("still here"));
+    let mut story = with_tools(model).begin().unwrap();
+    story.ask("one").await.unwrap();
+    let path = story.session.transcript().path().unwrap().to_owned();
+    let text = std::fs::read_to_string(&path).unwrap();
+    let without_tools: Vec<&str> =
+        text.lines().map(|line| if line.contains("\"opened\"") { "damaged" } else { line }).collect();
+    std::fs::write(&path, without_tools.join("\n") + "\n").unwrap();
+    let story = story.resume().unwrap();
+    let count = story.session.transcript().view().count.total();
+    assert!(count < 50_000, "tools that were lost must not be taken for the weight of a few words: {count}");
+}
