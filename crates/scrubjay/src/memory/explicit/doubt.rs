@@ -32,6 +32,8 @@ signs! {
         r"[?？]\s*[)”」]?\s*$",
         r"^(?:do|does|did|can|could|would|should|shall|is|are|will|have|has) (?:you|we|i|it|they|there|the|this|that)\b",
         r"^(?:what|why|how|where|who|which)\b",
+        // A statement that leads up to a question is there for its sake.
+        r"[,;]\s*(?:so|and|but|or)?\s*(?:(?:can|could|would|will) you|(?:how|what|why|where|which) (?:do|does|can|could|should|would|is|are)|do you|is there|any idea)\b",
         r"(?:吗|呢)[。！]?\s*$",
         "是不是|要不要|能不能|可不可以|是否|为什么|怎么样",
     ];
@@ -42,7 +44,7 @@ signs! {
         r"\b(?:rule like|perfect world|ideally|would love|would like to|thinking about|considering|toying with)\b",
         r"\b(?:for example|for instance|e\.g\.|such as|as if|pretend)\b",
         r"\b(?:vielleicht|angenommen|stell dir vor|peut-être|imagine|supposons|quizás?|tal vez|imagina)\b",
-        "如果|假如|假设|要是|也许|可能|或许|比如|例如|万一",
+        "如果|假如|假设|要是|也许|可能|或许|比如|例如|万一|(?:以后|今后|往后)(?:就|也|都|还)*(?:不?会|才|再说)",
     ];
     /// Words of somebody else.
     REPORTS = [
@@ -51,6 +53,41 @@ signs! {
         r"\b(?:readme|docs?|documentation|ticket|issue|comment|e-?mail|page|article|prompt|message|linter|compiler|spec)\b[^.]{0,30}\b(?:tells?|asks?|wants?|recommends?|suggests?|reads?)\b",
         r"\b(?:sagt|schreibt|laut|meint|dit que|selon|écrit|dice que|según)\b",
         "写着|写道|上写|说[：:,，]|说过|据说|提到|声称|要求[：:]|上说|里说|他说|她说|老板说|客户说",
+    ];
+    /// "The style guide: never …"
+    SOURCES = [
+        r"\b(?:guide|guideline|readme|docs?|documentation|page|policy|ticket|mail|e-?mail|comment|review|error|output|log|linter|article|tutorial|book|manual|template|notice|banner|tooltip|label|title|heading|string|text)s?\s*$",
+    ];
+    /// What opens a heading of the person's own: "For docs: never …"
+    HEADS = [r"^(?:for|in|on|about) "];
+    /// What was the case somewhere else, or once.
+    ELSEWHERE = [
+        r"\b(?:at|in|on|with|from|for) (?:my|our|the|his|her|their|a|an|another) ?(?:very )?(?:last|previous|old|former|other|prior|earlier|different|past|ex-)?-? ?(?:job|company|employer|workplace|gig|internship|startup|university)\b",
+        r"\b(?:(?:my|our) (?:last|previous|old|former|other)|another|some other) (?:team|project|repo|repository|company|job|client)\b",
+        r"\b(?:back then|back when|back in|years ago|months ago|used to|once upon|in those days|in my experience|years back)\b",
+        "上一家|以前的公司|前公司|之前的公司|上家|别的项目|另一个项目|当年|那时候|那会儿|曾经",
+    ];
+    /// The agent is cast in a role, or given the terms of a game: all of it is the task.
+    ROLE = [
+        r"\b(?:act as|i want you to act|you are tasked|your task is|you will be given|i will (?:provide|give) you|role-?play|pretend (?:to be|you))\b",
+        r"^(?:you are|you['’]re) (?:now )?(?:an?|the) \S+",
+        "你扮演|扮演一个|假装你是|^你是一[名个位]",
+    ];
+    /// Said to have something done now.
+    ASKED_TO = [
+        r"^(?:can|could|would|will) you\b|^(?:i|we) (?:need|want|would like|['’]d like) (?:you )?to\b|^let['’]?s \w+",
+        "^(?:帮我?|给我?|把|将|写|改|修|加|删|实现|重构|生成|检查|看看|看一下|翻译|解释|优化|添加|创建|更新|运行|跑一?下?|用.{1,12}写)",
+    ];
+    /// For longer than a task, in so many words.
+    LASTING = [
+        r"\b(?:from now on|from here on|going forward|henceforth|in (?:the )?future|future sessions?|as a (?:general )?rule|in general|generally|usually|ever|any ?more|every time|each time|whenever|at all times|when i\b|for all|everywhere|everything you|next time)\b",
+        r"\b(?:in|for|across|throughout) this (?:repo|repository|project|codebase|code base|team|company|monorepo)\b",
+        "以后|今后|往后|从现在|从今|每次|任何时候|永远|一律|凡是",
+    ];
+    /// How one works, and not what the program does.
+    WORK = [
+        r"\b(?:commits?|commit messages?|squash|rebase|force-push|push|merge|pull requests?|prs?|branch(?:es)?|changelog|release notes|answers?|reply|replies|responses?|explanations?|summar(?:y|ies|i[sz]e|i[sz]ing)|emojis?|tests?|test suite|comments?|docs|documentation|dependenc(?:y|ies)|migrations?|deploy(?:s|ments?)?|production|prod|linter|formatter|reviews?|variable names|(?:ask|asking|tell|telling|show|showing) me|my laptop|my machine)\b",
+        "提交|合并|推送|主分支|分支|测试|注释|文档|回答|回复|生产|线上|部署|上线|评审|格式化|依赖|日志",
     ];
     JESTS = [
         r"\b(?:oh sure|yeah right|yeah,? sure|sure thing|what could (?:possibly )?go wrong|as if|very funny|great idea|lol|haha|just kidding|kidding|joking)\b",
@@ -67,27 +104,41 @@ signs! {
     /// Meant for now.
     MOMENTARY = [
         r"\b(?:yet|currently|tonight|until further notice)\b",
-        r"\b(?:for|in|on|with) (?:this|that|the current|the next|your next|the following) (?:\w+ )?(?:task|file|pr|commit|change|answer|one|session|function|run|branch|ticket|reply|response|message|case|chat|conversation|thread|step|test|bug|module|class|method|table|example|section|list)\b",
+        r"\bjust for\b|\bonly for\b|^today\b|\bfor today\b|\bthis (?:week|morning|afternoon|evening)\b",
         r"\b(?:this|that) (?:file|branch|pr|commit|one|task) only\b|\buntil\b|\bwhile (?:i|we|you)(?:'m|'re| am| are)\b|\b(?:for the rest of|during this|as long as)\b",
         r"\b(?:first|today|tomorrow|now|later|anymore today)[.!]?\s*$|\b(?:but|just|so) not (?:now|today)\b|\bbefore (?:you|we) (?:start|begin|continue|proceed)\b",
         r"\b(?:erst ?mal|noch nicht|jetzt nicht|im moment|heute|pas encore|todavía no|de momento)\b",
         "本次|先别|先不|先不要|目前|现在先|今天先|这个文件|这个回答|等我|等下|一会儿|临时|这一步|这个任务",
     ];
+    /// Meant for the piece of work at hand.
+    FOR_THIS = [
+        r"\b(?:for|in|on|with) (?:this|that|the current|the next|your next|the following) (?:\w+ )?(?:task|file|pr|commit|change|answer|one|session|function|run|branch|ticket|reply|response|message|case|chat|conversation|thread|step|test|bug|module|class|method|table|example|section|list)\b",
+        "这个(?:函数|方法|类|模块|分支|提交|接口|变量|脚本|页面|循环)",
+    ];
     /// What points at something in front of both, and means nothing later.
     POINTS = [
         r"^(?:\S+\s+){1,3}?(?:this|that|these|those|it|them|him|her|here|there)\b",
         r"\bthe (?:above|following|rest|same|other|first|second|last|latter|former)\b|\boption (?:\d|[a-d]\b)|\byour\b[^.]{0,20}\b(?:suggestion|proposal|version|approach|idea)",
-        "这样|那样|这么|那么|这个(?:方案|版本|文件)|那个|它",
+        "这样|那样|这么|那么|这个(?:方案|版本|文件|函数|方法|类|模块|变量)|那个|它|第[一二三]个|方案[一二三A-Da-d]",
+    ];
+    /// A decision about something that is not named.
+    DANGLES = [r"\b(?:this|it|these|those|them|that)[.!]?\s*$|\bthe following\b|\bfor (?:this|that) purpose\b|一下"];
+    /// A place that is looked at now: "the failing job is at …"
+    AT_HAND = [
+        r"^(?:the|this|that|my|a|an) (?:\w+ ){0,3}?(?:pr|mr|pull request|issue|ticket|log|error|failure|failing \w+|build|job|commit|branch|stack ?trace|trace|gist|paste|screenshot|repro|article|video|file|bug|problem|diff|answer|question|link|tutorial|example|blog post|post|paper)(?: (?:in question|i mean|i mentioned|from \w+))? (?:is|lives?|sits?|can be)\b",
+        r"\b(?:readme|rfc|cargo\.toml|package\.json|claude\.md|agents\.md|contributing)\b",
+        "^(?:这|那|问题|报错|错误)",
     ];
     /// This repository and this team last.
     LASTS = [r"\bthis (?:repo|repository|project|codebase|code base|team|company|monorepo|machine|workspace)\b"];
     /// A ban that says for what, or why.
     GROUND = [
-        r"\b(?:ever|again|any ?more|any|anything|without|unless|when(?:ever)?|before|every|each|all|everywhere|anywhere|in general|in production|on (?:fri|mon|tues|wednes|thurs|satur|sun)days?)\b",
-        r"\b(?:because|otherwise|it breaks|it broke|last time|hid|we got burned)\b",
-        r"\bin (?:tests?|commit messages?|comments?|code|docs?|prs?|pull requests?|this (?:repo|repository|project|codebase))\b",
-        r"^(?:don't|do not|avoid|stop) (?:use|using|write|writing|add|adding|mock|mocking|suggest|suggesting|include|including|propose|proposing|end|ending|put|putting|create|creating)\s+(?:\w[\w-]*\s+){0,2}\w+s\b",
-        r"再|任何|因为|否则|不然|上次|直接|在.{1,12}(?:里|中|时|上|前|之前)",
+        r"\b(?:without (?:asking|telling|my)|unless i|in production|on (?:fri|mon|tues|wednes|thurs|satur|sun)days?|after every|at the end of (?:every|each)|to every|in every)\b",
+        r"\b(?:last time|it broke|hid|we got burned)\b",
+        r"\bin (?:tests?|commit messages?|comments?|code|docs?|prs?|pull requests?)\b",
+        // To stop is to have done it more than once.
+        r"^(?:avoid|stop) (?:using|writing|adding|mocking|suggesting|including|proposing|ending|putting|creating)\s+(?:\w[\w-]*\s+){0,2}\w+s\b",
+        r"上次|上回|在(?:代码|测试|提交|注释|日志|生产|主分支|线上|回答|文档|周[一二三四五六日])|直接.{0,6}(?:主分支|main|master|生产|prod|线上)",
     ];
     /// Credentials that no rule of the scanner knows, told by the word before them.
     CREDENTIAL = [
@@ -128,9 +179,10 @@ signs! {
     NOT_TOLD = [
         r"^(?:when|how|what|where|who|why|whether|if|last|our|your|all|me|him|her|them|us|it|this|these|those)\b",
         r"^(?:one|the) (?:time|day|bug|thing)\b|^to\b|^(?:告诉|说|提|带|把)",
+        r"^(?:we|i|you) (?:talked|discussed|spoke|had|were|did|tried|saw|spent|used to|once|already)\b",
     ];
     TOLD_ANYWAY = [
-        r"^to (?:always|never|only)\b|^to\b.*\b(?:always|never|whenever|every|each|before|after)\b",
+        r"^to (?:always|never|only)\b|^to\b.*\b(?:always|never|whenever|every time|each time)\b",
         r"^(?:when(?:ever)?|if|our|your|all|these|this|last|where)\b.*\b(?:is|are|must|should|always|never|use|uses|lives?|goes|go|prefer|means?)\b",
     ];
 }
@@ -146,6 +198,10 @@ pub(super) fn is_supposed(sentence: &str) -> bool {
 /// Whether the sentence tells what somebody else says. "As I said" does not.
 pub(super) fn is_reported(masked: &str) -> bool {
     if masked.split_once(':').is_some_and(|(name, _)| is_a_speaker(name)) {
+        return true;
+    }
+    let introduced = masked.split_once(':').is_some_and(|(before, _)| SOURCES.are_in(before) && !HEADS.are_in(before));
+    if introduced {
         return true;
     }
     let own = ["as i said", "like i said", "i said", "i already said", "as i told you", "i told you", "我说过"];
@@ -186,7 +242,36 @@ pub(super) fn is_jest(sentence: &str) -> bool {
 }
 
 pub(super) fn is_momentary(sentence: &str) -> bool {
-    is_just_for_now(sentence) || MOMENTARY.are_in(sentence)
+    is_just_for_now(sentence) || is_for_this(sentence) || MOMENTARY.are_in(sentence)
+}
+
+pub(super) fn is_for_this(sentence: &str) -> bool {
+    FOR_THIS.are_in(sentence)
+}
+
+pub(super) fn is_elsewhere(sentence: &str) -> bool {
+    ELSEWHERE.are_in(sentence)
+}
+
+pub(super) fn casts_a_role(sentence: &str) -> bool {
+    ROLE.are_in(sentence.trim())
+}
+
+pub(super) fn is_asked_to(clause: &str) -> bool {
+    ASKED_TO.are_in(clause)
+}
+
+pub(super) fn is_lasting(sentence: &str) -> bool {
+    LASTING.are_in(sentence)
+}
+
+/// Whether what is said beside a task is meant for more than the task.
+pub(super) fn outlives_task(sense: Sense, sentence: &str) -> bool {
+    match sense {
+        Sense::Ban | Sense::Mind => is_lasting(sentence),
+        Sense::Rule => is_lasting(sentence) || WORK.are_in(sentence),
+        _ => true,
+    }
 }
 
 /// Whether the words say themselves that they are for now.
@@ -207,6 +292,11 @@ pub(super) fn introduces_material(sentence: &str) -> bool {
     MATERIAL.are_in(sentence.trim())
 }
 
+/// Whether a ban says that it lasts, or for what, and does not go with an order.
+fn has_ground(clause: &str) -> bool {
+    is_lasting(clause) || (GROUND.are_in(clause) && !super::phrase::is_beside_order(clause))
+}
+
 /// Whether what was caught can stand by itself.
 pub(super) fn fits(sense: Sense, what: &str, clause: &str) -> bool {
     let first = clause.split([',', ';', '，', '；', '—']).next().unwrap_or(clause);
@@ -214,9 +304,11 @@ pub(super) fn fits(sense: Sense, what: &str, clause: &str) -> bool {
     let points = || POINTS.are_in(&first) && !LASTS.are_in(&first);
     let told = what.chars().filter(|c| c.is_alphanumeric()).count() >= 4;
     match sense {
-        Sense::Remember => told && (!NOT_TOLD.are_in(what) || TOLD_ANYWAY.are_in(what)),
+        Sense::Remember | Sense::Mind => told && (!NOT_TOLD.are_in(what) || TOLD_ANYWAY.are_in(what)),
         Sense::Forget => told && !ASKS.are_in(what),
-        Sense::Ban => told && !points() && GROUND.are_in(clause),
+        Sense::Ban => told && !points() && has_ground(clause),
+        Sense::Decision => !DANGLES.are_in(clause),
+        Sense::Whereabouts => !AT_HAND.are_in(clause),
         Sense::Rule | Sense::Liking => told && !points(),
         _ => true,
     }

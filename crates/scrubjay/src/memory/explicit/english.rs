@@ -32,15 +32,27 @@ const REMEMBERING: &[Row] = &[
     ),
     (
         Sense::Remember,
-        r"(?:remember|keep in mind|bear in mind|don['’]t forget|do not forget|never forget|memori[sz]e|(?:make|take) (?:a )?note|note for (?:later|the future)|note to self|for future reference|for (?:next|later) (?:time|sessions?)|(?:save|add|commit) (?:this )?to (?:your |long-term )?memory)(?:,? please|,? for (?:later|next time|the future|future sessions))?(?:\s+that\s+|\s*[:,—–-]\s*)(?P<what>.+)",
+        r"(?:do )?(?:remember|never forget|memori[sz]e|(?:make|take) (?:a )?note|note for (?:later|the future)|note to self|for future reference|for (?:next|later|future) (?:time|sessions?)|(?:save|add|commit) (?:this )?to (?:your |long-term )?memory)(?:,? please|,? for (?:later|next time|the future|future sessions))?(?:\s+that\s+|\s*[:—–-]\s*)(?P<what>.+)",
     ),
     (
         Sense::Remember,
-        r"(?:remember|keep in mind|bear in mind|don['’]t forget|do not forget|never forget|memori[sz]e) (?P<what>(?:i|we|i['’]m|we['’]re|my|our|you|always|never|to|when(?:ever)?)\s.+)",
+        r"(?:(?:make|take) (?:a )?note|note for (?:later|the future)|note to self|for future reference|for (?:next|later|future) (?:time|sessions?)),\s*(?P<what>.+)",
     ),
     (
         Sense::Remember,
-        r"(?:remember|keep in mind|bear in mind|don['’]t forget|do not forget) (?P<what>(?:the|all|every|each)\s.+\b(?:is|are|must|should|has|have|uses?|lives?|goes|needs?|starts?|ends?|belongs?|means?|runs?)\b.+)",
+        r"(?:do )?(?:remember|never forget|memori[sz]e) (?P<what>(?:i|we|i['’]m|we['’]re|my|our|you|always|never|to|when(?:ever)?)\s.+)",
+    ),
+    (
+        Sense::Mind,
+        r"(?:keep in mind|bear in mind|don['’]t forget|do not forget)(?:,? please)?(?:\s+that\s+|\s*[:—–-]\s*)(?P<what>.+)",
+    ),
+    (
+        Sense::Mind,
+        r"(?:keep in mind|bear in mind|don['’]t forget|do not forget) (?P<what>(?:i|we|i['’]m|we['’]re|my|our|you|always|never)\s.+)",
+    ),
+    (
+        Sense::Mind,
+        r"(?:remember|keep in mind|bear in mind) (?P<what>(?:the|all|every|each)\s.+\b(?:is|are|must|should|has|have|uses?|lives?|goes|needs?|starts?|ends?|belongs?|means?|runs?)\b.+)",
     ),
 ];
 
@@ -73,7 +85,7 @@ const RULES: &[Row] = &[
         r"(?:use|keep|write|run|put|make|answer|reply|respond|format|name|check|ask|commit|push|test|start|end|prefix|sign|add|show|give|call|speak|tell|i want you to|i['’]d like you to|you should|you must|we)\s.*\b(?:from now on|going forward|in (?:the )?future|henceforth)[.!]?\s*$",
     ),
     (Sense::Rule, r"(?:always|never)\s+(?:ever\s+)?(?P<verb>[a-z][a-z-]*)\s+\S.*"),
-    (Sense::Rule, r"(?:you|we) (?:must|should|shall) (?:always|never)\s+(?P<verb>[a-z][a-z-]*)\b.*"),
+    (Sense::Rule, r"(?:you (?:must|should|shall)|we must) (?:always|never)\s+(?P<verb>[a-z][a-z-]*)\b.*"),
     (Sense::Rule, r"i (?:always|never) want you to \S.*|i want you to (?:always|never)\s+\S.*"),
     (
         Sense::Rule,
@@ -81,15 +93,12 @@ const RULES: &[Row] = &[
     ),
     (
         Sense::Rule,
-        r"(?:whenever|every time|each time|any time) (?:you|we) [^,]+, (?:please |then )?(?:always |never |don['’]t )?(?P<verb>[a-z-]+)\b.*",
+        r"(?:whenever|every time|each time|any time) you [^,]+, (?:please |then )?(?:always |never |don['’]t )?(?P<verb>[a-z-]+)\b.*",
     ),
+    (Sense::Rule, r"when you [a-z]+ (?:[\w-]+ )?[a-z-]+s, (?:please )?(?:always|never) (?P<verb>[a-z-]+)\b.*"),
     (
         Sense::Rule,
-        r"when (?:you|we) [a-z]+ (?:[\w-]+ )?[a-z-]+s, (?:please )?(?:always |never |don['’]t )?(?P<verb>[a-z-]+)\b.*",
-    ),
-    (
-        Sense::Rule,
-        r"keep (?:your |the |all |my )?(?:answers|responses|replies|explanations|commit messages|commits|messages|summaries|functions|prs|pull requests|reports)\s.*",
+        r"keep (?:your )?(?:answers|responses|replies|explanations|commit messages|commits|summaries|prs|pull requests)\s.*",
     ),
     (
         Sense::Rule,
@@ -99,7 +108,7 @@ const RULES: &[Row] = &[
     (Sense::Rule, r"(?:ask|check with) me (?:first )?before (?:you )?\S.*"),
     (
         Sense::Rule,
-        r"(?:for|in|within) this (?:repo|repository|project|codebase|code base|team|company|monorepo)[,:]? (?:we |you |please )*(?:always |never |only )?(?:use|prefer|keep|write|avoid|follow|stick|name|put|run|don['’]t|do not|commit|squash|rebase|indent|format)\b.*",
+        r"(?:for|in|within) this (?:repo|repository|project|codebase|code base|team|company|monorepo)[,:]? (?:please )?(?:we (?:always |never |only )?(?:use|prefer|keep|write|avoid|follow|stick|name|put|run|don['’]t|do not|commit|squash|rebase|indent|format)|(?:always|never|only|prefer|avoid|use|stick|follow|don['’]t|do not))\b.*",
     ),
     (
         Sense::Rule,
@@ -120,36 +129,42 @@ const PERSON: &[Row] = &[
     (Sense::Liking, r"i like \S.*\b(?:better|more|rather) than\b.*|i['’]d rather (?:always|never)\s.*"),
     (
         Sense::About,
-        r"i(?:['’]m| am) (?:an? |the )?(?:[\w/+#.-]+ ){0,4}(?:engineer|developer|programmer|scientist|designer|manager|architect|student|teacher|professor|researcher|analyst|administrator|admin|sysadmin|sre|dba|cto|ceo|founder|lead|consultant|contractor|intern|writer|lawyer|doctor|physician|nurse|accountant|maintainer|beginner|novice|physicist|biologist|chemist|mathematician|economist|journalist|editor|translator|violinist|musician|statistician|tester|librarian|owner)\b",
+        r"(?P<first>i)(?:['’]m| am) (?:an?|the) (?:[\w/+#.-]+ ){0,4}(?:engineer|developer|programmer|scientist|designer|manager|architect|student|teacher|professor|researcher|analyst|administrator|admin|sysadmin|sre|dba|cto|ceo|founder|lead|consultant|contractor|intern|writer|lawyer|doctor|physician|nurse|accountant|maintainer|beginner|novice|physicist|biologist|chemist|mathematician|economist|journalist|editor|translator|violinist|musician|statistician|tester|librarian|owner)\b",
     ),
     (
         Sense::About,
-        r"i(?:['’]m| am) (?:red-green )?(?:colou?r[ -]?blind|deaf|hard of hearing|dyslexic|left-handed|blind|visually impaired|new to|not familiar with|unfamiliar with|allergic to|based in|a native)\b.*",
-    ),
-    (Sense::About, r"i (?:work|live) (?:from|as|at|in|for|remotely|part[- ]time|with)\b.*"),
-    (
-        Sense::About,
-        r"my (?:role|job|job title|title|time ?zone|name|native language|mother tongue|first language|background|pronouns|working hours|work hours|working days|office hours)(?: here)? (?:is|are)\s.*",
+        r"(?P<first>i)(?:['’]m| am) (?:red-green )?(?:colou?r[ -]?blind|deaf|hard of hearing|dyslexic|left-handed|blind|visually impaired|new to|allergic to|based in|a native)\b.*",
     ),
     (
         Sense::About,
-        r"i(?:['’]ve| have) (?:been )?(?:writing|using|working with|programming|coding|doing|written|used|worked with|programmed|done)\s.*\bfor\b.*\b(?:years?|decades?|months)\b.*",
+        r"(?P<first>i) (?:work (?:as|for|remotely|part[- ]time|from home|(?:from|at|in) (?-i:[A-Z]))|live in (?-i:[A-Z])).*",
     ),
     (
         Sense::About,
-        r"i(?:['’]ve| have) never (?:used|written|worked with|touched|done|learned|seen)\s.*|i don['’]t (?:know|speak|understand) (?:any )?[A-Z]\w+.*",
+        r"my (?:role|job|job title|time ?zone|name|native language|mother tongue|first language|pronouns|working hours|work hours|working days|office hours)(?: here)? (?:is|are)\s.*",
     ),
-    (Sense::About, r"i know [\w+#., -]+ (?:very |really |quite |pretty )?well\b.*|i speak [A-Z]\w+.*"),
+    (
+        Sense::About,
+        r"(?P<first>i)(?:['’]ve| have) (?:been )?(?:writing|using|working with|programming|coding|doing|written|used|worked with|programmed|done)\s.*\bfor\b.*\b(?:years?|decades?)\b.*",
+    ),
+    (
+        Sense::About,
+        r"(?P<first>i)(?:['’]ve| have) never (?:used|written|worked with|touched|learned)\s.*|i don['’]t (?:know|speak) (?:any )?(?-i:[A-Z])\w+.*",
+    ),
+    (Sense::About, r"i know [\w+#., -]+ (?:very |really |quite |pretty )?well\b.*|i speak (?-i:[A-Z])\w+.*"),
     (Sense::About, r"(?:please )?call me (?-i:[A-Z])\w+[.!,]?.*"),
 ];
 
 const PROJECT: &[Row] = &[
     (
         Sense::Decision,
-        r"(?:we|the team|our team|everyone|everybody|all of us)(?:['’]ve| have| has)?(?: all| finally| just| now| already| also| jointly| collectively)* (?:decided|agreed|resolved|concluded|settled) (?:to|that|on|upon|against|not|we|it)\b.*",
+        r"(?:we|the team|our team|everyone|everybody|all of us)(?:['’]ve| have| has)?(?: all| finally| just| now| already| also| jointly| collectively)* (?:decided|agreed|resolved|concluded|settled)(?: with (?:[\w-]+ ){1,3}?)? ?\b(?:to|that|on|upon|against|not|we)\b.*",
     ),
-    (Sense::Decision, r"i(?:['’]ve| have) decided (?:that )?(?:we|the)\b.*"),
-    (Sense::Decision, r"(?:decided|agreed)(?::| (?:to|that|on|against|not to))\s.*"),
+    (
+        Sense::Decision,
+        r"i(?:['’]ve| have) decided (?:(?:that )?(?:we|the)|on|against|to (?:use|go with|drop|switch|move|stay with|keep|adopt|stick|replace))\b.*",
+    ),
+    (Sense::Decision, r"(?:decided|agreed):\s.*|(?P<first>decided) (?:to|that|on|against|not to)\s.*"),
     (Sense::Decision, r"it(?:['’]s| is| was| has been) (?:now |finally )?(?:decided|agreed|settled)\b(?::| that) .*"),
     (Sense::Decision, r"(?:decision|final decision)(?: made)?(?: (?:on|about|for) [^:]{1,60})?:\s.*"),
     (Sense::Decision, r"(?:the|our) (?:final )?decision (?:is|was) (?:to|that|not)\b.*"),
@@ -180,18 +195,22 @@ const PROJECT: &[Row] = &[
     ),
     (
         Sense::Deadline,
-        r"(?:hard )?deadline(?: for [^:.]{1,60})?(?::| is)\s.*|(?:code |feature |release )?freeze (?:is|starts|begins|ends)\b.*",
+        r"(?:hard )?deadline for [^:.]{1,60}(?::| is)\s.*|(?:code |feature |release )?freeze (?:is|starts|begins|ends)\b.*",
     ),
 ];
 
 const PLACES: &[Row] = &[
     (
         Sense::Whereabouts,
+        r"(?:[\w'’/&.-]+[, ]+){1,14}?(?:is|are|gets?|being) (?:all |now |also |always |only )*(?:tracked|filed) (?:in|on|at|under|with|via)\b\s*(?:the |our |a |an |my )?(?-i:[A-Z@]).*",
+    ),
+    (
+        Sense::Whereabouts,
         r"(?:the|our|my|all) [^.:]{3,60}? (?:is|are|lives?|sits?)(?: here| at| on| under)?:?\s+(?-i:https?://|[\w-]+(?:\.[\w-]+)+/)\S.*",
     ),
     (
         Sense::Whereabouts,
-        r"(?:[\w'’/&.-]+[, ]+){1,14}?(?:is|are|gets?|being) (?:all |now |also |always |only )*(?:tracked|documented|kept|listed|filed|logged|collected|archived|recorded|described|managed|planned|discussed|posted|written down|written up|maintained) (?:in|on|at|under|with|via)\b\s*(?:the |our |a |an |my )?(?-i:https?://|[\w-]+(?:\.[\w-]+)+/|#\w|[A-Z]|@|wiki|tracker|spreadsheet|board|team drive|shared drive|issue tracker|channel|runbook|[a-z-]+ (?:board|wiki|channel|project|page|space|tracker|spreadsheet|sheet|runbook|drive|dashboard)).*",
+        r"(?:[\w'’/&.-]+[, ]+){1,14}?(?:is|are|gets?|being) (?:all |now |also |always |only )*(?:tracked|documented|kept|listed|filed|logged|collected|archived|recorded|described|managed|planned|discussed|posted|written down|written up|maintained) (?:in|on|at|under|with|via)\b\s*(?:the |our |a |an |my )?(?-i:https?://|[\w-]+(?:\.[\w-]+)+/|#[a-z]|Linear|Jira|Notion|Confluence|Slack|Grafana|Sentry|Datadog|Trello|Asana|Figma|Airtable|SharePoint|Google|wiki|tracker|spreadsheet|board|team drive|shared drive|issue tracker|channel|runbook|[a-z-]+ (?:board|wiki|channel|project|page|space|tracker|spreadsheet|sheet|runbook|drive|dashboard)).*",
     ),
     (
         Sense::Whereabouts,

@@ -141,12 +141,17 @@ impl Reading<'_> {
         if sentences.iter().any(|sentence| doubt::is_off_the_record(sentence.text)) {
             return all.truncate(self.before(all));
         }
+        if sentences.iter().any(|sentence| doubt::casts_a_role(sentence.text)) {
+            return;
+        }
         let is_document = sentences.len() > DOCUMENT;
+        let has_task = sentences.iter().any(|sentence| phrase::is_task(sentence.text));
         let mut here: Vec<Found> = Vec::new();
         let mut last: Option<(usize, Sense)> = None;
         for (at, sentence) in sentences.iter().enumerate() {
             let Some(phrase) = phrase::of(sentence.text) else { continue };
-            if is_document && !phrase.sense.is_asked_for() {
+            let of_task = has_task && !doubt::outlives_task(phrase.sense, sentence.text);
+            if of_task || (is_document && !phrase.sense.is_asked_for()) || self.is_answer(&phrase, sentence.text) {
                 continue;
             }
             match phrase.sense {
@@ -176,6 +181,12 @@ impl Reading<'_> {
             all.retain(|known| !found.replaces(known));
             all.push(found);
         }
+    }
+
+    /// "I prefer the small one" to somebody who has just asked which is an answer, and no rule.
+    fn is_answer(&self, phrase: &Phrase<'_>, sentence: &str) -> bool {
+        let asked = self.answered.is_some_and(|answer| doubt::is_question(&answer.text()));
+        phrase.sense == Sense::Liking && asked && !doubt::is_lasting(sentence)
     }
 
     /// How many were found before the message that this one answers to.
@@ -241,7 +252,8 @@ impl Reading<'_> {
     }
 
     fn topic(&self, phrase: &Phrase<'_>, quote: &str, reason: Option<&str>) -> Found {
-        let sense = if phrase.sense == Sense::Remember { self.plainly(phrase.what) } else { phrase.sense };
+        let asked = matches!(phrase.sense, Sense::Remember | Sense::Mind);
+        let sense = if asked { self.plainly(phrase.what) } else { phrase.sense };
         let kind = sense.kind().unwrap_or_else(|| kind_of(phrase.what).0);
         let sense = if kind == Kind::Feedback { Sense::Rule } else { sense };
         let dated = |text: &str| if kind == Kind::Project { dates::absolute(text, self.day) } else { text.to_owned() };

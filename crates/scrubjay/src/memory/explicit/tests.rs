@@ -94,6 +94,12 @@ fn what_is_said_outright_in_english_is_found() {
         ("Design documents are kept in Notion.", Kind::Reference),
         ("The board that on-call watches is at grafana.internal/d/api.", Kind::Reference),
         ("Incidents are discussed in #ops-incidents.", Kind::Reference),
+        ("Translation requests are filed in Polyglot.", Kind::Reference),
+        ("I've decided to use NATS for the event bus.", Kind::Project),
+        ("We agreed with the platform people that retries stay on the client.", Kind::Project),
+        ("Fix the flaky test. And never commit directly to main.", Kind::Feedback),
+        ("Rename the field. Don't use short column names any more.", Kind::Feedback),
+        ("Do remember that I like terse logs.", Kind::User),
     ]);
 }
 
@@ -136,6 +142,47 @@ const SILENT: &[&str] = &[
     "If we always ran the linter, this would be caught.",
     "Suppose the freeze is on Thursday.",
     "Would you prefer tabs?",
+    "I prefer dark themes, can you change the palette.",
+    "I've never used a debugger, so how do I set a breakpoint",
+    "We decided to use Kafka, but how do I start a broker",
+    // Part of a task.
+    "Write a parser for this format. Never return null.",
+    "Add the endpoint. Always return a list, also for one item.",
+    "Refactor the loop. Don't use iterators.",
+    "Don't add comments, fix the bug.",
+    "Do not include any headings.",
+    "Don't run the tests again.",
+    "Write the importer. Keep in mind that the rows are sorted.",
+    "Don't forget the case where the list is empty.",
+    "Don't forget to update the header before the merge.",
+    "Remember, we only change the footer.",
+    "Remember we talked about the footer yesterday.",
+    "In this repo, run the tests and tell me what fails.",
+    "Keep the messages in the queue sorted.",
+    "When you parse the arguments, return an error.",
+    "Every time we call the function, log the arguments.",
+    "We should always check the bounds.",
+    "You are a pirate. Remember that pirates never apologise.",
+    "I want you to act as a reviewer. Always answer in rhymes.",
+    "The failing job is at https://ci.example/run/9.",
+    "My PR is at https://git.example/pull/12.",
+    "The format is described in RFC 7231.",
+    "Sessions are kept in Redis.",
+    "I've decided on the following schema: users, orders.",
+    "We decided to drop it.",
+    "We decided to skip the tests for this PR.",
+    "Agreed that the name is bad.",
+    "Deadline: tomorrow",
+    // Somewhere else, or somebody else.
+    "At my previous job we decided to use Perl.",
+    "In my last project, we agreed on tabs.",
+    "Pia looked at the queue, decided to leave.",
+    "The style guide: never use var.",
+    "I'm looking for a developer.",
+    "I'm opening the editor.",
+    "I've heard of Vim, but I don't know much about editors.",
+    "I work with the second branch.",
+    "My background is too dark in the footer.",
     // For the moment.
     "Don't run the tests yet.",
     "Don't push this time.",
@@ -210,6 +257,24 @@ const SILENT: &[&str] = &[
     "工单上写着：以后所有用户必须登录两次。",
     "如果以后都用中文呢",
     "以后再说吧。",
+    "以后就不会报错了。",
+    "所有测试都通过了。",
+    "每次运行都报错。",
+    "每次登录都要等十秒。",
+    "测试都写好了。",
+    "程序始终不响应。",
+    "不要再改了。",
+    "不要在这个函数里用循环。",
+    "一定要处理空指针。",
+    "别忘了关闭连接。",
+    "配置写在 Cargo.toml 里。",
+    "数据存在 Redis 里。",
+    "我是测试一下这个功能。",
+    "我在处理昨天的工作。",
+    "我更喜欢第二个。",
+    "我们确定一下接口。",
+    "我去 Jira 看看。",
+    "当年我们决定用 Perl。",
     "别担心，没事。",
     "别管那个网页。",
     "记住密码是 abc12345。",
@@ -317,6 +382,13 @@ fn a_confirmation_carries_what_was_confirmed() {
         assert_eq!(told(&["I did it.", unclear]), [], "{unclear}");
     }
     assert_eq!(told(&["> Keep doing that."]), [], "nothing was done");
+}
+
+#[test]
+fn an_answer_to_which_is_no_preference() {
+    assert_eq!(told(&["Shall I use the small icon or the large one?", "> I prefer small icons."]), []);
+    assert_eq!(told(&["Shall I use the small icon or the large one?", "> I generally prefer small icons."]).len(), 1);
+    assert_eq!(told(&["I used the large icon.", "> I prefer small icons."]).len(), 1);
 }
 
 #[test]
