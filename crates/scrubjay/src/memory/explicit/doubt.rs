@@ -12,6 +12,10 @@ impl Signs {
         Self(LazyLock::new(build))
     }
 
+    fn start_in(&self, text: &str) -> Option<usize> {
+        self.0.as_ref().and_then(|signs| signs.find(text)).map(|found| found.start())
+    }
+
     fn are_in(&self, text: &str) -> bool {
         self.0.as_ref().is_none_or(|signs| signs.is_match(text))
     }
@@ -40,26 +44,21 @@ signs! {
     /// Things that are only imagined, or not settled.
     SUPPOSES = [
         r"\b(?:suppose|supposing|imagine|hypothetically|what if|let's say|in theory|maybe|perhaps|i wonder|not sure)\b",
+        r"\b(?:i believe|i assume|iirc|afaik|if i recall|let me (?:ask|think|check|sleep)|may end up|to be (?:discussed|decided|confirmed)|tbd|undecided|torn|nobody told|it is wrong|it['’]s wrong|not the case|assume|assuming)\b",
         r"\b(?:i think|i guess|i suppose|might|probably|possibly|wish|would be|would have|could be|if we|if i|if you were)\b",
         r"\b(?:rule like|perfect world|ideally|would love|would like to|thinking about|considering|toying with)\b",
         r"\b(?:for example|for instance|e\.g\.|such as|as if|pretend)\b",
         r"\b(?:vielleicht|angenommen|stell dir vor|peut-être|imagine|supposons|quizás?|tal vez|imagina)\b",
-        "如果|假如|假设|要是|也许|可能|或许|比如|例如|万一|(?:以后|今后|往后)(?:就|也|都|还)*(?:不?会|才|再说)",
+        "如果|假如|假设|要是|也许|可能|或许|比如|例如|万一|(?:以后|今后|往后)(?:就|也|都|还)*(?:不?会|才|再说)|设想|提议|最好能|大概|还没定|没定|再想想|好像|似乎|并不是|没人",
     ];
     /// Words of somebody else.
     REPORTS = [
-        r"\b(?:says?|said|writes|wrote|claims?|claimed|states?|according to|quote|quoted|told (?:me|us)|tells (?:me|us))\b",
+        r"\b(?:says?|said|saying|replied|recommends?|writes|wrote|claims?|claimed|states?|according to|quote|quoted|told (?:me|us)|tells (?:me|us))\b",
         r"\b(?:he|she|they|boss|manager|customers?|clients?|people|some(?:one|body)) (?:always |never |all )?(?:wants?|thinks?|insists?|asked|suggests?)\b",
         r"\b(?:readme|docs?|documentation|ticket|issue|comment|e-?mail|page|article|prompt|message|linter|compiler|spec)\b[^.]{0,30}\b(?:tells?|asks?|wants?|recommends?|suggests?|reads?)\b",
         r"\b(?:sagt|schreibt|laut|meint|dit que|selon|écrit|dice que|según)\b",
-        "写着|写道|上写|说[：:,，]|说过|据说|提到|声称|要求[：:]|上说|里说|他说|她说|老板说|客户说",
+        "总说|老说|常说|跟我说|告诉我|贴着|有一条|建议|规定|写着|写道|上写|说[：:,，]|说过|据说|提到|声称|要求[：:]|上说|里说|他说|她说|老板说|客户说",
     ];
-    /// "The style guide: never …"
-    SOURCES = [
-        r"\b(?:guide|guideline|readme|docs?|documentation|page|policy|ticket|mail|e-?mail|comment|review|error|output|log|linter|article|tutorial|book|manual|template|notice|banner|tooltip|label|title|heading|string|text)s?\s*$",
-    ];
-    /// What opens a heading of the person's own: "For docs: never …"
-    HEADS = [r"^(?:for|in|on|about) "];
     /// What was the case somewhere else, or once.
     ELSEWHERE = [
         r"\b(?:at|in|on|with|from|for) (?:my|our|the|his|her|their|a|an|another) ?(?:very )?(?:last|previous|old|former|other|prior|earlier|different|past|ex-)?-? ?(?:job|company|employer|workplace|gig|internship|startup|university)\b",
@@ -69,7 +68,7 @@ signs! {
     ];
     /// The agent is cast in a role, or given the terms of a game: all of it is the task.
     ROLE = [
-        r"\b(?:act as|i want you to act|you are tasked|your task is|you will be given|i will (?:provide|give) you|role-?play|pretend (?:to be|you))\b",
+        r"\b(?:act as|i want you to act|you are tasked|your task is|you will be given|i will (?:provide|give) you|role-?play|pretend (?:to be|you)|let['’]?s play)\b",
         r"^(?:you are|you['’]re) (?:now )?(?:an?|the) \S+",
         "你扮演|扮演一个|假装你是|^你是一[名个位]",
     ];
@@ -98,13 +97,13 @@ signs! {
     ];
     /// Meant for now, in so many words.
     FOR_NOW = [
-        r"\b(?:for now|for the moment|right now|at the moment|this time|this once|just once|temporarily|only today|today only)\b",
+        r"\b(?:for now|for the moment|right now|at the moment|this time|this once|just once|temporarily|only today|today only|for the time being|for today|just for|for the next (?:\w+ )?(?:minutes?|hours?|days?))\b",
         r"\b(?:vorerst|diesmal|pour l'instant|cette fois|por ahora|esta vez)\b|这次|这一次|这回|暂时",
     ];
     /// Meant for now.
     MOMENTARY = [
         r"\b(?:yet|currently|tonight|until further notice)\b",
-        r"\bjust for\b|\bonly for\b|^today\b|\bfor today\b|\bthis (?:week|morning|afternoon|evening)\b",
+        r"\bonly for\b|^today\b|\bduring (?:this|the)\b|\bthis (?:week|morning|afternoon|evening)\b",
         r"\b(?:this|that) (?:file|branch|pr|commit|one|task) only\b|\buntil\b|\bwhile (?:i|we|you)(?:'m|'re| am| are)\b|\b(?:for the rest of|during this|as long as)\b",
         r"\b(?:first|today|tomorrow|now|later|anymore today)[.!]?\s*$|\b(?:but|just|so) not (?:now|today)\b|\bbefore (?:you|we) (?:start|begin|continue|proceed)\b",
         r"\b(?:erst ?mal|noch nicht|jetzt nicht|im moment|heute|pas encore|todavía no|de momento)\b",
@@ -120,6 +119,21 @@ signs! {
         r"^(?:\S+\s+){1,3}?(?:this|that|these|those|it|them|him|her|here|there)\b",
         r"\bthe (?:above|following|rest|same|other|first|second|last|latter|former)\b|\boption (?:\d|[a-d]\b)|\byour\b[^.]{0,20}\b(?:suggestion|proposal|version|approach|idea)",
         "这样|那样|这么|那么|这个(?:方案|版本|文件|函数|方法|类|模块|变量)|那个|它|第[一二三]个|方案[一二三A-Da-d]",
+    ];
+    /// From here on the text was pasted: the head of a mail, a prompt, a log, a difference.
+    PASTED = [
+        r"(?m)^(?:from|to|subject|date|cc|von|betreff|发件人|主题)[:：].*\S|^\s*-{2,} ?original|^\$ \S|^(?:\+\+\+|---) \S|^@@ |^\+ ?\S",
+        r"(?m)^\[?(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d:\d\d|^\[?(?:error|warn|warning|info|debug|trace|fatal|警告|错误)\b[\]:]?\s|^[\w. -]{2,40}\s\d{1,2}:\d{2}(?:\s?[ap]m)?\s*$",
+    ];
+    /// The end of a letter.
+    SIGNED = [
+        r"(?m)^\s*(?:(?:best|kind|warm|many) (?:regards|wishes|thanks)|best|regards|cheers|sincerely|yours|viele grüße|mit freundlichen grüßen|liebe grüße|cordialement|bien à vous|saludos|un saludo|祝好|此致)\b,?[^.\n]{0,20}(?:\n|$)",
+    ];
+    /// "Actually, no."
+    TAKES_BACK = [r"^(?:hm+,? ?)?(?:actually,? no|no,? wait|wait,? no|on second thought|oh no,? wait)\b"];
+    /// A subject that is itself told of: "it is wrong that bugs are tracked in …"
+    TOLD_OF = [
+        r"^(?:\S+ ){0,6}?(?:wrong|case|told|tells?|saying|says|reads|whether|assum\w+|imagine|true)\b",
     ];
     /// A decision about something that is not named.
     DANGLES = [r"\b(?:this|it|these|those|them|that)[.!]?\s*$|\bthe following\b|\bfor (?:this|that) purpose\b|一下"];
@@ -163,14 +177,17 @@ signs! {
         r"还没写|写完了|进行到|做到一半|还剩|修复方法|解决办法是|最后一次提交|返回\s*(?:None|null|空|错误)|定义在|实现在",
     ];
     OFF_RECORD = [
-        r"\boff the record\b|\b(?:don't|do not|no need to|never|you needn't) (?:remember|save|memori[sz]e|store|record|write down|note down) (?:this|that|it|any of (?:this|that|it)|what i)\b",
+        r"\b(?:off|not for) the record\b|\bbetween (?:us|you and me)\b|\bconfidential(?:ly)?\b|\bout of (?:your )?memory\b|\bto yourself\b",
+        r"\b(?:don['’]t|do not|no need to|never|needn['’]t) (?:remember|save|memori[sz]e|store|record|keep|write down|note down) (?:this|that|it|any of (?:this|that|it)|what i)\b",
+        r"\b(?:don['’]t|do not|no need to|never|needn['’]t) (?:write|note|put) (?:this|that|it|any of (?:this|that|it)) (?:down|anywhere)\b",
         r"\b(?:merk dir das nicht|nicht merken|ne retiens pas|ne garde pas|no (?:lo )?recuerdes|no guardes)\b",
-        r"(?:别|不要|不用|无需|不必)(?:记住|记下|保存|记录|记)(?:这|那|它|了|下来|。|！|$)",
+        r"私下说|(?:别|不要|不用|无需|不必)(?:记住|记下|保存|记录|记|存)(?:这|那|它|了|下来|。|！|$)",
     ];
     /// "Translate this:", "here is the mail:": what follows is somebody's text.
     MATERIAL = [
         r"^(?:please )?(?:translate|proofread|rephrase|rewrite|paraphrase|summari[sz]e|review|explain|analy[sz]e|check|correct|improve|übersetze|traduis|traduce)\b.*[:：]",
         r"\b(?:here(?:'s| is| are)|this is|below|following|pasted?|got this|the (?:ticket|e-?mail|mail|issue|log|error|output|page|readme|docs?|text|message|comment|prompt|spec|file|review) (?:says|reads|is|was))\b.*[:：]$",
+        r"\b(?:wrote|writes|posted|replied|commented)\b[^.:]{0,30}[:：]\s*$",
         r"^(?:e-?mail|ticket|log|error|output|readme|issue|from|subject|text|prompt|system|assistant|user|human)[:：]",
         r"^(?:请)?(?:翻译|总结|润色|改写|解释|校对|检查).*[:：]",
         r"(?:如下|内容是|邮件|日志|工单|网页|原文|报错)[:：]$",
@@ -197,44 +214,9 @@ pub(super) fn is_supposed(sentence: &str) -> bool {
 
 /// Whether the sentence tells what somebody else says. "As I said" does not.
 pub(super) fn is_reported(masked: &str) -> bool {
-    if masked.split_once(':').is_some_and(|(name, _)| is_a_speaker(name)) {
-        return true;
-    }
-    let introduced = masked.split_once(':').is_some_and(|(before, _)| SOURCES.are_in(before) && !HEADS.are_in(before));
-    if introduced {
-        return true;
-    }
     let own = ["as i said", "like i said", "i said", "i already said", "as i told you", "i told you", "我说过"];
     let lower = own.iter().fold(masked.to_lowercase(), |text, own| text.replace(own, ""));
     REPORTS.are_in(&lower)
-}
-
-/// "Bob: never squash" is what Bob says.
-fn is_a_speaker(name: &str) -> bool {
-    let openers = [
-        "decision",
-        "decided",
-        "agreed",
-        "remember",
-        "note",
-        "important",
-        "rule",
-        "rules",
-        "correction",
-        "reminder",
-        "deadline",
-        "fyi",
-        "btw",
-        "also",
-        "please",
-        "so",
-        "preference",
-        "merke",
-        "retiens",
-        "recuerda",
-    ];
-    let one_word = !name.is_empty() && name.chars().all(char::is_alphabetic);
-    one_word && name.starts_with(|c: char| c.is_ascii_uppercase()) && !openers.contains(&name.to_lowercase().as_str())
 }
 
 pub(super) fn is_jest(sentence: &str) -> bool {
@@ -292,6 +274,25 @@ pub(super) fn introduces_material(sentence: &str) -> bool {
     MATERIAL.are_in(sentence.trim())
 }
 
+/// "Change the title to the release is scheduled …" orders something, and tells nothing.
+fn is_told_of(clause: &str) -> bool {
+    let first = clause.split(|c: char| !c.is_alphanumeric() && c != '-').next().unwrap_or_default();
+    TOLD_OF.are_in(clause) || super::words::is_order(first)
+}
+
+/// The part of a message that the person wrote, before what was pasted below it. A letter is pasted as a whole.
+pub(super) fn unpasted(text: &str) -> &str {
+    if SIGNED.are_in(text) {
+        return "";
+    }
+    &text[..PASTED.start_in(text).unwrap_or(text.len())]
+}
+
+/// Whether the words before are taken back.
+pub(super) fn takes_back(sentence: &str) -> bool {
+    TAKES_BACK.are_in(sentence.trim())
+}
+
 /// Whether a ban says that it lasts, or for what, and does not go with an order.
 fn has_ground(clause: &str) -> bool {
     is_lasting(clause) || (GROUND.are_in(clause) && !super::phrase::is_beside_order(clause))
@@ -308,7 +309,8 @@ pub(super) fn fits(sense: Sense, what: &str, clause: &str) -> bool {
         Sense::Forget => told && !ASKS.are_in(what),
         Sense::Ban => told && !points() && has_ground(clause),
         Sense::Decision => !DANGLES.are_in(clause),
-        Sense::Whereabouts => !AT_HAND.are_in(clause),
+        Sense::Whereabouts => !AT_HAND.are_in(clause) && !is_told_of(clause),
+        Sense::Deadline => !is_told_of(clause),
         Sense::Rule | Sense::Liking => told && !points(),
         _ => true,
     }

@@ -6,6 +6,7 @@ pub(super) const ENGLISH: Language = Language {
     rows: &[FORGETTING, REMEMBERING, CONFIRMING, RULES, PERSON, PROJECT, PLACES],
     lead: r"(?:please|also|and|but|ok(?:ay)?|so|no|nope|yes|yeah|yep|well|btw|by the way|oh|hey|hi|great|thanks?(?: you)?|good|perfect|fine|right|one (?:more|last) thing|just|again|important|important note|then|ah|actually|for the record|fyi|reminder|as i said|like i said|to be clear|correction|sorry|wait|listen|look)\b",
     joints: r"[,;:—–]\s+|\s+-\s+|\s(?:but|so)\s",
+    before: r"(?:(?:(?:a |my |the |one |quick |new |final )*(?:note|rule|rules|decision|reminder|correction|preference|deadline|thing|request)(?: to self| for (?:later|you|the future))?|one (?:more|last|other) thing|for (?:future|later|next|all) (?:sessions?|times?|reference)|for (?:the record|context|your information)|about me|as (?:discussed|agreed|mentioned|i mentioned|always)|heads[ -]up|thank you|(?:for|in|within|across) (?:this|our|the whole) (?:repo|repository|project|codebase|code base|team|company|monorepo)|in general|(?:in|for) (?:tests|commits|commit messages|comments|docs|documentation|code|reviews|pull requests|answers|replies)|(?:before|after|when|whenever) (?:you )?(?:commit|push|deploy|merge|review|test|writ|answer|reply|refactor|releas|nam)\w*(?: [\w-]+){0,4}|that(?:['’]s| is) (?:wrong|not (?:right|what i (?:want|meant)))|(?:wrong|not quite|exactly|careful))[\s,:;—–-]*)+|(?:i|i['’]m|we|we['’]re|you|it|that|this|the|our|my|these|those)\b.*(?:[;—–]|\s-|\s(?:but|so|and)|,\s*(?:but|so|and))\s+",
 };
 
 const FORGETTING: &[Row] = &[
@@ -202,7 +203,7 @@ const PROJECT: &[Row] = &[
 const PLACES: &[Row] = &[
     (
         Sense::Whereabouts,
-        r"(?:[\w'’/&.-]+[, ]+){1,14}?(?:is|are|gets?|being) (?:all |now |also |always |only )*(?:tracked|filed) (?:in|on|at|under|with|via)\b\s*(?:the |our |a |an |my )?(?-i:[A-Z@]).*",
+        r"(?:[\w'’/&.-]+ +){1,14}?(?:is|are|gets?|being) (?:all |now |also |always |only )*(?:tracked|filed) (?:in|on|at|under|with|via)\b\s*(?:the |our |a |an |my )?(?-i:[A-Z@]).*",
     ),
     (
         Sense::Whereabouts,
@@ -210,10 +211,10 @@ const PLACES: &[Row] = &[
     ),
     (
         Sense::Whereabouts,
-        r"(?:[\w'’/&.-]+[, ]+){1,14}?(?:is|are|gets?|being) (?:all |now |also |always |only )*(?:tracked|documented|kept|listed|filed|logged|collected|archived|recorded|described|managed|planned|discussed|posted|written down|written up|maintained) (?:in|on|at|under|with|via)\b\s*(?:the |our |a |an |my )?(?-i:https?://|[\w-]+(?:\.[\w-]+)+/|#[a-z]|Linear|Jira|Notion|Confluence|Slack|Grafana|Sentry|Datadog|Trello|Asana|Figma|Airtable|SharePoint|Google|wiki|tracker|spreadsheet|board|team drive|shared drive|issue tracker|channel|runbook|[a-z-]+ (?:board|wiki|channel|project|page|space|tracker|spreadsheet|sheet|runbook|drive|dashboard)).*",
+        r"(?:[\w'’/&.-]+ +){1,14}?(?:is|are|gets?|being) (?:all |now |also |always |only )*(?:tracked|documented|kept|listed|filed|logged|collected|archived|recorded|described|managed|planned|discussed|posted|written down|written up|maintained) (?:in|on|at|under|with|via)\b\s*(?:the |our |a |an |my )?(?-i:https?://|[\w-]+(?:\.[\w-]+)+/|#[a-z]|Linear|Jira|Notion|Confluence|Slack|Grafana|Sentry|Datadog|Trello|Asana|Figma|Airtable|SharePoint|Google|wiki|tracker|spreadsheet|board|team drive|shared drive|issue tracker|channel|runbook|[a-z-]+ (?:board|wiki|channel|project|page|space|tracker|spreadsheet|sheet|runbook|drive|dashboard)).*",
     ),
     (
         Sense::Whereabouts,
-        r#"(?:[\w'’/&.-]+[, ]+){1,14}?(?:is|are|lives?|sits?|stays?|can be found|(?:is|are) found) (?:in|on|at|under)\b\s*(?:the |our |a |an |my )?(?-i:https?://|[\w-]+(?:\.[\w-]+)+/|#[a-z]|(?:[A-Za-z"“_”-]+ ){0,4}(?:Linear|Jira|Notion|Confluence|Slack|Grafana|Sentry|Datadog|Trello|Asana|Figma|Airtable|SharePoint|Google Drive|wiki|Wiki|issue tracker|spreadsheet|dashboard|kanban board|runbook)).*"#,
+        r#"(?:[\w'’/&.-]+ +){1,14}?(?:is|are|lives?|sits?|stays?|can be found|(?:is|are) found) (?:in|on|at|under)\b\s*(?:the |our |a |an |my )?(?-i:https?://|[\w-]+(?:\.[\w-]+)+/|#[a-z]|(?:[A-Za-z"“_”-]+ ){0,4}(?:Linear|Jira|Notion|Confluence|Slack|Grafana|Sentry|Datadog|Trello|Asana|Figma|Airtable|SharePoint|Google Drive|wiki|Wiki|issue tracker|spreadsheet|dashboard|kanban board|runbook)).*"#,
     ),
 ];

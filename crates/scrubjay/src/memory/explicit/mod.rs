@@ -137,11 +137,12 @@ impl Found {
 impl Reading<'_> {
     fn read_into(&self, all: &mut Vec<Found>) {
         let text = own(self.message);
-        let sentences = own_sentences(&text);
+        let text = doubt::unpasted(&text);
+        let sentences = own_sentences(text);
         if sentences.iter().any(|sentence| doubt::is_off_the_record(sentence.text)) {
             return all.truncate(self.before(all));
         }
-        if sentences.iter().any(|sentence| doubt::casts_a_role(sentence.text)) {
+        if doubt::is_jest(text) || sentences.iter().any(|sentence| doubt::casts_a_role(sentence.text)) {
             return;
         }
         let is_document = sentences.len() > DOCUMENT;
@@ -149,6 +150,10 @@ impl Reading<'_> {
         let mut here: Vec<Found> = Vec::new();
         let mut last: Option<(usize, Sense)> = None;
         for (at, sentence) in sentences.iter().enumerate() {
+            if doubt::takes_back(sentence.text) {
+                here.pop();
+                continue;
+            }
             let Some(phrase) = phrase::of(sentence.text) else { continue };
             let of_task = has_task && !doubt::outlives_task(phrase.sense, sentence.text);
             if of_task || (is_document && !phrase.sense.is_asked_for()) || self.is_answer(&phrase, sentence.text) {
@@ -163,7 +168,7 @@ impl Reading<'_> {
                     let before = &sentences[..at];
                     // What was said just now is kept as it was asked for, once.
                     here.retain(|found| !before.iter().any(|sentence| found.quote.contains(sentence.text)));
-                    here.extend(self.all_of(&text, before));
+                    here.extend(self.all_of(text, before));
                 }
                 _ => {
                     let goes_on =
@@ -171,7 +176,7 @@ impl Reading<'_> {
                     let Some(found) = self.found(&phrase, sentence, sentences.get(at + 1)) else { continue };
                     last = Some((at, phrase.sense));
                     match here.last_mut().filter(|_| goes_on) {
-                        Some(before) => before.go_on(found, &text),
+                        Some(before) => before.go_on(found, text),
                         None => here.push(found),
                     }
                 }

@@ -85,6 +85,7 @@ pub(super) struct Table {
     rows: Vec<(Sense, Regex)>,
     lead: Option<Regex>,
     joints: Option<Regex>,
+    before: Option<Regex>,
 }
 
 impl Table {
@@ -94,6 +95,7 @@ impl Table {
             rows: language.rows.iter().copied().flatten().filter_map(compiled).collect(),
             lead: Regex::new(&format!("(?i)^(?:(?:{})[\\s,:.!，：！。]*)+", language.lead)).ok(),
             joints: Regex::new(&format!("(?i)(?:{})", language.joints)).ok(),
+            before: Regex::new(&format!("(?i)^(?:{})$", language.before)).ok(),
         }
     }
 
@@ -109,8 +111,14 @@ impl Table {
         std::iter::once(0).chain(joints.into_iter().flatten())
     }
 
+    /// Whether what stands before a clause leaves it what it says. "At school, never …" and "Bob: never …" do not.
+    fn leaves_alone(&self, before: &str) -> bool {
+        let told = self.behind_lead(before.trim_start());
+        told.is_empty() || self.before.as_ref().is_some_and(|known| known.is_match(told))
+    }
+
     fn find<'a>(&self, sentence: &'a str, masked: &str) -> Option<Phrase<'a>> {
-        for start in self.starts(masked) {
+        for start in self.starts(masked).filter(|start| self.leaves_alone(&masked[..*start])) {
             let clause = self.behind_lead(masked[start..].trim_start());
             let at = masked.len() - clause.len();
             let hit = self.rows.iter().find_map(|(sense, pattern)| {
@@ -139,6 +147,8 @@ pub(super) struct Language {
     pub(super) lead: &'static str,
     /// What stands between two clauses.
     pub(super) joints: &'static str,
+    /// What may stand before a clause, with the joint, and take nothing from it.
+    pub(super) before: &'static str,
 }
 
 static OTHER: LazyLock<[Table; 2]> = LazyLock::new(|| [Table::of(&english::ENGLISH), Table::of(&european::EUROPEAN)]);
@@ -154,8 +164,7 @@ pub(super) fn of(sentence: &str) -> Option<Phrase<'_>> {
         || (!asked && doubt::is_elsewhere(sentence))
         || ((phrase.sense.must_last() || phrase.sense == Sense::About) && doubt::is_momentary(sentence))
         || (phrase.sense == Sense::Decision && doubt::is_for_this(sentence))
-        || (matches!(phrase.sense, Sense::Remember | Sense::Mind | Sense::Decision)
-            && doubt::is_just_for_now(sentence));
+        || (!matches!(phrase.sense, Sense::Forget | Sense::TakeBack) && doubt::is_just_for_now(sentence));
     (!doubtful).then_some(phrase)
 }
 
@@ -205,7 +214,7 @@ mod tests {
             let rows: usize = language.rows.iter().map(|rows| rows.len()).sum();
             let table = Table::of(language);
             assert_eq!(table.rows.len(), rows);
-            assert!(table.lead.is_some() && table.joints.is_some());
+            assert!(table.lead.is_some() && table.joints.is_some() && table.before.is_some());
         }
     }
 }

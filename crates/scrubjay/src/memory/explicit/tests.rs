@@ -295,6 +295,71 @@ fn nothing_is_guessed() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+/// What takes the meaning from whatever it is said with.
+const FRAMES: &[&str] = &[
+    "Is it true that {}",
+    "I wonder whether {}",
+    "My colleague keeps saying \"{}\"",
+    "A poster in the kitchen reads: {}",
+    "Someone on the forum recommends: {}",
+    "Per the onboarding doc, {}",
+    "He goes: {}",
+    "Write a notice for the team: {}",
+    "Add this line to the README: {}",
+    "Compose a post along the lines of: {}",
+    "Until lunch, {}",
+    "For the next ten minutes, {}",
+    "Yeah, sure. {} What could go wrong.",
+    "Oh wonderful, {}",
+    "{} 😂",
+    "Don't store this: {}",
+    "{} But don't write that down.",
+    "Between us: {}",
+    "In an ideal world, {}",
+    "A proposal for discussion: {}",
+    "Can you answer this?\n\nHi there,\n\n{}\n\nBest regards\nPia",
+    "From: pia@example.org\nSubject: rules\n\n{}",
+    "pia wrote on Monday:\n{}",
+    "Pia Holm  10:32 AM\n{}\n\nwhat does she mean?",
+    "12:00:01 INFO {}",
+    "$ cat rules.txt\n{}",
+    "+ {}\n- old line",
+    "Let me ask Ops first, but {}",
+    "{} No wait, forget it.",
+    "{} Actually, no.",
+    "In the kernel world, {}",
+    "My sister's company has a rule, {}",
+    "You are a strict teacher. {} Now greet the class.",
+    "Test input: {}",
+    "墙上贴着：{}",
+    "写一条通知：{}",
+    "还没定，{}",
+    "{}算了，当我没说。",
+];
+
+// spec: E10
+#[test]
+fn what_stands_around_a_sentence_can_take_its_meaning() {
+    let outright = [
+        "Always run the linter before you commit.",
+        "From now on, answer in German.",
+        "Remember that the staging cluster is rebuilt every night.",
+        "I prefer small pull requests over large ones.",
+        "We decided to drop support for Python 3.8.",
+        "The code freeze is on Thursday.",
+        "Pipeline bugs are tracked in Linear under INGEST.",
+        "Stop adding comments to every line.",
+        "永远不要强制推送到主分支。",
+        "我们决定放弃旧的队列。",
+    ];
+    let framed = FRAMES.iter().flat_map(|frame| outright.map(|words| frame.replace("{}", words)));
+    let wrong: Vec<String> = framed.filter(|text| !kept(text).is_empty()).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    for words in outright {
+        assert_eq!(kept(words).len(), 1, "{words}");
+    }
+}
+
 // spec: E10
 #[test]
 fn only_the_person_is_read() {
