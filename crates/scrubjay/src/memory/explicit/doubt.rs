@@ -49,7 +49,7 @@ signs! {
         r"\b(?:rule like|perfect world|ideally|would love|would like to|thinking about|considering|toying with)\b",
         r"\b(?:for example|for instance|e\.g\.|such as|as if|pretend)\b",
         r"\b(?:vielleicht|angenommen|stell dir vor|peut-être|imagine|supposons|quizás?|tal vez|imagina)\b",
-        "如果|假如|假设|要是|也许|可能|或许|比如|例如|万一|(?:以后|今后|往后)(?:就|也|都|还)*(?:不?会|才|再说)|设想|提议|最好能|大概|还没定|没定|再想想|好像|似乎|并不是|没人",
+        "如果|假如|假设|要是|也许|可能|或许|比如|例如|万一|(?:以后|今后|往后)(?:就|也|都|还)*(?:不?会|才|再说)|设想|提议|最好能|大概|还没定|没定|再想想|好像|似乎|并不是|没人|定不了|定不下",
     ];
     /// Words of somebody else.
     REPORTS = [
@@ -135,12 +135,26 @@ signs! {
     TOLD_OF = [
         r"^(?:\S+ ){0,6}?(?:wrong|case|told|tells?|saying|says|reads|whether|assum\w+|imagine|true)\b",
     ];
+    /// Meant for this place.
+    HERE = [r"\b(?:here|there|for this|for that)[.!]?\s*$"];
+    /// A liking for one of the things in front of both, or for a bare word.
+    AT_CHOICE = [
+        r"\b(?:prefer|favou?r) (?:the|that|this) [\w-]+(?: [\w-]+)?[.!]?\s*$|\b(?:prefer|favou?r) [\w-]+[.!]?\s*$",
+    ];
+    /// What may be about the program, and not about how one works.
+    OF_PROGRAM = [
+        r"^(?:make sure|be sure|try to|let['’]s)\b",
+        r"^(?:always|never) (?:ever )?(?:return|throw|raise|render|display|sort|sleep|retry|block|panic|allocate|emit|cache|validate|escape|encode|decode|print|close|open|start|stop|load|fetch|send|truncate|round|wrap|fall|call|pass|store)\b",
+    ];
+    /// A date that something does not have.
+    DENIES = [r"\b(?:is|are|was)(?:n['’]t| not| no longer)\b|\bno (?:deadline|freeze|release)\b"];
     /// A decision about something that is not named.
     DANGLES = [r"\b(?:this|it|these|those|them|that)[.!]?\s*$|\bthe following\b|\bfor (?:this|that) purpose\b|一下"];
     /// A place that is looked at now: "the failing job is at …"
     AT_HAND = [
         r"^(?:the|this|that|my|a|an) (?:\w+ ){0,3}?(?:pr|mr|pull request|issue|ticket|log|error|failure|failing \w+|build|job|commit|branch|stack ?trace|trace|gist|paste|screenshot|repro|article|video|file|bug|problem|diff|answer|question|link|tutorial|example|blog post|post|paper)(?: (?:in question|i mean|i mentioned|from \w+))? (?:is|lives?|sits?|can be)\b",
         r"\b(?:readme|rfc|cargo\.toml|package\.json|claude\.md|agents\.md|contributing)\b",
+        r"\blocalhost\b|\b127\.0\.0\.1\b",
         "^(?:这|那|问题|报错|错误)",
     ];
     /// This repository and this team last.
@@ -303,15 +317,18 @@ pub(super) fn fits(sense: Sense, what: &str, clause: &str) -> bool {
     let first = clause.split([',', ';', '，', '；', '—']).next().unwrap_or(clause);
     let first = first.replace("it when", "when");
     let points = || POINTS.are_in(&first) && !LASTS.are_in(&first);
+    let lasts = || !points() && !HERE.are_in(&first);
     let told = what.chars().filter(|c| c.is_alphanumeric()).count() >= 4;
     match sense {
         Sense::Remember | Sense::Mind => told && (!NOT_TOLD.are_in(what) || TOLD_ANYWAY.are_in(what)),
         Sense::Forget => told && !ASKS.are_in(what),
-        Sense::Ban => told && !points() && has_ground(clause),
+        Sense::Ban => told && lasts() && has_ground(clause),
         Sense::Decision => !DANGLES.are_in(clause),
         Sense::Whereabouts => !AT_HAND.are_in(clause) && !is_told_of(clause),
-        Sense::Deadline => !is_told_of(clause),
-        Sense::Rule | Sense::Liking => told && !points(),
+        Sense::Deadline => !is_told_of(clause) && !DENIES.are_in(clause),
+        Sense::About => !points(),
+        Sense::Rule => told && lasts() && (!OF_PROGRAM.are_in(clause) || WORK.are_in(clause) || is_lasting(clause)),
+        Sense::Liking => told && lasts() && !AT_CHOICE.are_in(clause),
         _ => true,
     }
 }

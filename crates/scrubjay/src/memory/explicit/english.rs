@@ -79,7 +79,11 @@ const CONFIRMING: &[Row] = &[
 const RULES: &[Row] = &[
     (
         Sense::Rule,
-        r"(?:from now on|going forward|henceforth|from here on(?: out)?|in (?:the )?future,|as a (?:general )?rule,|as of now,)[,:]?\s+\S.*",
+        r"(?:from now on|going forward|henceforth|from here on(?: out)?|as a (?:general )?rule,)[,:]?\s+\S.*",
+    ),
+    (
+        Sense::Rule,
+        r"in (?:the )?future,? (?:please |always |never |only |don['’]t |do not |you (?:should|must) )*(?P<verb>[a-z][a-z-]*)\b.*",
     ),
     (
         Sense::Rule,
@@ -215,6 +219,6 @@ const PLACES: &[Row] = &[
     ),
     (
         Sense::Whereabouts,
-        r#"(?:[\w'’/&.-]+ +){1,14}?(?:is|are|lives?|sits?|stays?|can be found|(?:is|are) found) (?:in|on|at|under)\b\s*(?:the |our |a |an |my )?(?-i:https?://|[\w-]+(?:\.[\w-]+)+/|#[a-z]|(?:[A-Za-z"“_”-]+ ){0,4}(?:Linear|Jira|Notion|Confluence|Slack|Grafana|Sentry|Datadog|Trello|Asana|Figma|Airtable|SharePoint|Google Drive|wiki|Wiki|issue tracker|spreadsheet|dashboard|kanban board|runbook)).*"#,
+        r#"(?:[\w'’/&.-]+ +){1,14}?(?:is|are|lives?|sits?|stays?|can be found|(?:is|are) found) (?:in|on|at|under)\b\s*(?:the |our |a |an |my )?(?-i:https?://|[\w-]+(?:\.[\w-]+)+/|#[a-z]|(?:[A-Za-z"“_”-]+ ){0,4}(?:Linear|Jira|Notion|Confluence|Slack|Grafana|Sentry|Datadog|Trello|Asana|Figma|Airtable|SharePoint|Google Drive|wiki|Wiki|issue tracker)(?:[.,;!]|$| (?:under|in|as|at|page|project|space|board|channel)\b)).*"#,
     ),
 ];

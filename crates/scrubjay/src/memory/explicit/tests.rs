@@ -173,6 +173,18 @@ const SILENT: &[&str] = &[
     "We decided to skip the tests for this PR.",
     "Agreed that the name is bad.",
     "Deadline: tomorrow",
+    "Never return an empty string.",
+    "Make sure to always close the handle.",
+    "Always use a mutex here.",
+    "I prefer the shorter name.",
+    "I prefer blue.",
+    "I've never used this endpoint.",
+    "As of now, the tests fail.",
+    "In the future, we'll add a cache.",
+    "The chart is on the dashboard.",
+    "The bug is in the Slack client.",
+    "The server is at http://localhost:3000/x.",
+    "The release is not on Friday.",
     // Somewhere else, or somebody else.
     "At my previous job we decided to use Perl.",
     "In my last project, we agreed on tabs.",
@@ -249,8 +261,8 @@ const SILENT: &[&str] = &[
     "The tests live in tests/it.",
     "The parser is in src/parser.rs.",
     // Negated.
-    "Don't remember this, but I prefer tabs.",
-    "Off the record: I prefer tabs.",
+    "Don't remember this, but I prefer tabs over spaces.",
+    "Off the record: I prefer tabs over spaces.",
     "我们是不是应该一直用制表符？",
     "这次先别跑检查。",
     "对对对，以后都在周五半夜上线，一定没问题。",
@@ -273,6 +285,7 @@ const SILENT: &[&str] = &[
     "我在处理昨天的工作。",
     "我更喜欢第二个。",
     "我们确定一下接口。",
+    "我们决定不了。",
     "我去 Jira 看看。",
     "当年我们决定用 Perl。",
     "别担心，没事。",
@@ -468,9 +481,9 @@ fn what_is_taken_back_is_forgotten() {
         let found = find(&[message(0, Origin::Person, text)], &TimeZone::UTC);
         assert!(matches!(&found[..], [Found { said: Said::Forget(words), .. }] if words == what), "{text}: {found:?}");
     }
-    assert_eq!(told(&["> I prefer tabs. Forget that."]), []);
-    assert_eq!(told(&["> I prefer tabs.", "Noted.", "> Scratch that."]), []);
-    assert_eq!(told(&["> I prefer tabs.", "Noted.", "> Don't save that."]), []);
+    assert_eq!(told(&["> I prefer tabs over spaces. Forget that."]), []);
+    assert_eq!(told(&["> I prefer tabs over spaces.", "Noted.", "> Scratch that."]), []);
+    assert_eq!(told(&["> I prefer tabs over spaces.", "Noted.", "> Don't save that."]), []);
     for casual in ["Don't forget that!", "I forgot that.", "Forget about the tests for now."] {
         assert_eq!(find(&[message(0, Origin::Person, casual)], &TimeZone::UTC), [], "{casual}");
     }
