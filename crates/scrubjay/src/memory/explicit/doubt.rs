@@ -1,6 +1,6 @@
 //! What speaks against keeping a sentence: that it asks, supposes, reports, jokes, is meant for the moment, or must never be kept.
 
-use super::phrase::Sense;
+use super::phrase::{Sense, is_beside_order};
 use regex::Regex;
 use std::sync::LazyLock;
 
@@ -49,7 +49,8 @@ signs! {
         r"\b(?:rule like|perfect world|ideally|would love|would like to|thinking about|considering|toying with)\b",
         r"\b(?:for example|for instance|e\.g\.|such as|as if|pretend)\b",
         r"\b(?:vielleicht|angenommen|stell dir vor|peut-être|imagine|supposons|quizás?|tal vez|imagina)\b",
-        "如果|假如|假设|要是|也许|可能|或许|比如|例如|万一|(?:以后|今后|往后)(?:就|也|都|还)*(?:不?会|才|再说)|设想|提议|最好能|大概|还没定|没定|再想想|好像|似乎|并不是|没人|定不了|定不下",
+        "如果|假如|假设|要是|也许|可能|或许|比如|例如|万一|(?:以后|今后|往后)(?:就|也|都|还)*(?:不?会|才|再说)|设想|提议|最好能|大概|还没定|没定|再想想|好像|似乎|并不是|没人|定不了|定不下|决定先|什么意思",
+        r"\b(?:könnte|würde|nicht entschieden|pourrait|podría)\b",
     ];
     /// Words of somebody else.
     REPORTS = [
@@ -75,7 +76,7 @@ signs! {
     /// Said to have something done now.
     ASKED_TO = [
         r"^(?:can|could|would|will) you\b|^(?:i|we) (?:need|want|would like|['’]d like) (?:you )?to\b|^let['’]?s \w+",
-        "^(?:帮我?|给我?|把|将|写|改|修|加|删|实现|重构|生成|检查|看看|看一下|翻译|解释|优化|添加|创建|更新|运行|跑一?下?|用.{1,12}写)",
+        "^(?:帮我?|给我?|把|将|写|改|修|加|删|实现|重构|生成|检查|看看|看一下|先把|先看|翻译|解释|优化|添加|创建|更新|运行|跑一?下?|用.{1,12}写)",
     ];
     /// For longer than a task, in so many words.
     LASTING = [
@@ -118,7 +119,8 @@ signs! {
     POINTS = [
         r"^(?:\S+\s+){1,3}?(?:this|that|these|those|it|them|him|her|here|there)\b",
         r"\bthe (?:above|following|rest|same|other|first|second|last|latter|former)\b|\boption (?:\d|[a-d]\b)|\byour\b[^.]{0,20}\b(?:suggestion|proposal|version|approach|idea)",
-        "这样|那样|这么|那么|这个(?:方案|版本|文件|函数|方法|类|模块|变量)|那个|它|第[一二三]个|方案[一二三A-Da-d]",
+        r"\b(?:diese[rsnm]? (?:datei|variable|funktion)|hier|ici|aquí)\b",
+        "这样|那样|这么|那么|这个|那个|它|第[一二三]个|方案[一二三A-Da-d]",
     ];
     /// From here on the text was pasted: the head of a mail, a prompt, a log, a difference.
     PASTED = [
@@ -136,10 +138,14 @@ signs! {
         r"^(?:\S+ ){0,6}?(?:wrong|case|told|tells?|saying|says|reads|whether|assum\w+|imagine|true)\b",
     ];
     /// Meant for this place.
-    HERE = [r"\b(?:here|there|for this|for that)[.!]?\s*$"];
+    HERE = [
+        r"\b(?:here|there|below|above|for this|for that)[.!]?\s*$|\b(?:always|never) have \w+(?:ed|en|d)\b",
+        r"^(?:whenever|every time|each time|any time) (?:you|we) (?:call|hover|press|click|open|tap|scroll|type|select|hit)\b",
+    ];
     /// A liking for one of the things in front of both, or for a bare word.
     AT_CHOICE = [
-        r"\b(?:prefer|favou?r) (?:the|that|this) [\w-]+(?: [\w-]+)?[.!]?\s*$|\b(?:prefer|favou?r) [\w-]+[.!]?\s*$",
+        r"\b(?:prefer|favou?r) (?:the|that|this) [\w-]+(?: [\w-]+)?[.!]?\s*$|\b(?:prefer|favou?r) [\w-]+[.!]?\s*$|\bprefer to (?:wait|see|look|start|stay|go)\b",
+        r"\b(?:zweite|erste|dritte|letzte|deuxième|première|dernière|segund[oa]|primera?|últim[oa])\b",
     ];
     /// What may be about the program, and not about how one works.
     OF_PROGRAM = [
@@ -147,9 +153,12 @@ signs! {
         r"^(?:always|never) (?:ever )?(?:return|throw|raise|render|display|sort|sleep|retry|block|panic|allocate|emit|cache|validate|escape|encode|decode|print|close|open|start|stop|load|fetch|send|truncate|round|wrap|fall|call|pass|store)\b",
     ];
     /// A date that something does not have.
-    DENIES = [r"\b(?:is|are|was)(?:n['’]t| not| no longer)\b|\bno (?:deadline|freeze|release)\b"];
+    DENIES = [
+        r"\b(?:is|are|was)(?:n['’]t| not| no longer)\b|\bno (?:deadline|freeze|release)\b|\b(?:since|on hold|due to)\b",
+        r"\b(?:meeting|call|lunch|break|build|stand-?up)\b",
+    ];
     /// A decision about something that is not named.
-    DANGLES = [r"\b(?:this|it|these|those|them|that)[.!]?\s*$|\bthe following\b|\bfor (?:this|that) purpose\b|一下"];
+    DANGLES = [r"\b(?:this|it|these|those|them|that)[.!]?\s*$|\bthe following\b|\bfor (?:this|that) purpose\b|\b(?:pending|nothing|to be made)\b|\bsettled that\b|\bto (?:grab|eat|meet|look|wait|disagree|see|talk|check)\b|\bon a (?:call|date|meeting)\b|一下"];
     /// A place that is looked at now: "the failing job is at …"
     AT_HAND = [
         r"^(?:the|this|that|my|a|an) (?:\w+ ){0,3}?(?:pr|mr|pull request|issue|ticket|log|error|failure|failing \w+|build|job|commit|branch|stack ?trace|trace|gist|paste|screenshot|repro|article|video|file|bug|problem|diff|answer|question|link|tutorial|example|blog post|post|paper)(?: (?:in question|i mean|i mentioned|from \w+))? (?:is|lives?|sits?|can be)\b",
@@ -158,7 +167,10 @@ signs! {
         "^(?:这|那|问题|报错|错误)",
     ];
     /// This repository and this team last.
-    LASTS = [r"\bthis (?:repo|repository|project|codebase|code base|team|company|monorepo|machine|workspace)\b"];
+    LASTS = [
+        r"\bthis (?:repo|repository|project|codebase|code base|team|company|monorepo|machine|workspace)\b",
+        "这个(?:仓库|项目|团队|代码库)",
+    ];
     /// A ban that says for what, or why.
     GROUND = [
         r"\b(?:without (?:asking|telling|my)|unless i|in production|on (?:fri|mon|tues|wednes|thurs|satur|sun)days?|after every|at the end of (?:every|each)|to every|in every)\b",
@@ -210,6 +222,7 @@ signs! {
     NOT_TOLD = [
         r"^(?:when|how|what|where|who|why|whether|if|last|our|your|all|me|him|her|them|us|it|this|these|those)\b",
         r"^(?:one|the) (?:time|day|bug|thing)\b|^to\b|^(?:告诉|说|提|带|把)",
+        r"^(?:function|bug|scene|issue|error|file|test|todo)\b|^i (?:asked|need)\b|^you (?:still|have to|need to)\b|^(?:密码|我选|时间)",
         r"^(?:we|i|you) (?:talked|discussed|spoke|had|were|did|tried|saw|spent|used to|once|already)\b",
     ];
     TOLD_ANYWAY = [
@@ -309,7 +322,7 @@ pub(super) fn takes_back(sentence: &str) -> bool {
 
 /// Whether a ban says that it lasts, or for what, and does not go with an order.
 fn has_ground(clause: &str) -> bool {
-    is_lasting(clause) || (GROUND.are_in(clause) && !super::phrase::is_beside_order(clause))
+    is_lasting(clause) || (GROUND.are_in(clause) && !is_beside_order(clause))
 }
 
 /// Whether what was caught can stand by itself.
@@ -323,9 +336,9 @@ pub(super) fn fits(sense: Sense, what: &str, clause: &str) -> bool {
         Sense::Remember | Sense::Mind => told && (!NOT_TOLD.are_in(what) || TOLD_ANYWAY.are_in(what)),
         Sense::Forget => told && !ASKS.are_in(what),
         Sense::Ban => told && lasts() && has_ground(clause),
-        Sense::Decision => !DANGLES.are_in(clause),
-        Sense::Whereabouts => !AT_HAND.are_in(clause) && !is_told_of(clause),
-        Sense::Deadline => !is_told_of(clause) && !DENIES.are_in(clause),
+        Sense::Decision => !DANGLES.are_in(clause) && !is_beside_order(clause),
+        Sense::Whereabouts => !AT_HAND.are_in(clause) && !is_told_of(clause) && !is_beside_order(clause),
+        Sense::Deadline => !is_told_of(clause) && !DENIES.are_in(clause) && !is_beside_order(clause),
         Sense::About => !points(),
         Sense::Rule => told && lasts() && (!OF_PROGRAM.are_in(clause) || WORK.are_in(clause) || is_lasting(clause)),
         Sense::Liking => told && lasts() && !AT_CHOICE.are_in(clause),

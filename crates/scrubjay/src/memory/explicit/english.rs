@@ -79,7 +79,15 @@ const CONFIRMING: &[Row] = &[
 const RULES: &[Row] = &[
     (
         Sense::Rule,
-        r"(?:from now on|going forward|henceforth|from here on(?: out)?|as a (?:general )?rule,)[,:]?\s+\S.*",
+        r"(?:from now on|going forward|henceforth|from here on(?: out)?|as a (?:general )?rule,)[,:]?\s+(?:please|you|we|i want|i['’]d|let['’]s|all|every|each|any|no|always|never|only|don['’]t|do not|both|when|if)\b.*",
+    ),
+    (
+        Sense::Rule,
+        r"(?:from now on|going forward|henceforth|from here on(?: out)?|as a (?:general )?rule,)[,:]?\s+(?P<verb>[a-z][a-z-]*)\b.*",
+    ),
+    (
+        Sense::Rule,
+        r"(?:from now on|going forward|henceforth|from here on(?: out)?|as a (?:general )?rule,)[,:]?\s+[^,]{2,60}\b(?:must|should|needs?|has to|have to|gets?|goes?|only)\b.*",
     ),
     (
         Sense::Rule,
@@ -109,11 +117,11 @@ const RULES: &[Row] = &[
         Sense::Rule,
         r"you (?:don['’]t|do not) (?:need|have) to \S.*\b(?:every time|each time|always|again|any ?more)\b.*",
     ),
-    (Sense::Rule, r"(?:under no circumstances|at no point)\b.*"),
+    (Sense::Rule, r"(?:under no circumstances|at no point),? (?:should|must|may) you\b.*"),
     (Sense::Rule, r"(?:ask|check with) me (?:first )?before (?:you )?\S.*"),
     (
         Sense::Rule,
-        r"(?:for|in|within) this (?:repo|repository|project|codebase|code base|team|company|monorepo)[,:]? (?:please )?(?:we (?:always |never |only )?(?:use|prefer|keep|write|avoid|follow|stick|name|put|run|don['’]t|do not|commit|squash|rebase|indent|format)|(?:always|never|only|prefer|avoid|use|stick|follow|don['’]t|do not))\b.*",
+        r"(?:for|in|within) this (?:repo|repository|project|codebase|code base|team|company|monorepo)[,:]? (?:please )?(?:we (?:always |never |only )?(?:use|prefer|write|avoid|follow|stick|name|put|don['’]t|do not|commit|squash|rebase|indent|format)|(?:always|never|only|prefer|avoid|use|stick|follow|don['’]t|do not))\b.*",
     ),
     (
         Sense::Rule,
@@ -134,7 +142,7 @@ const PERSON: &[Row] = &[
     (Sense::Liking, r"i like \S.*\b(?:better|more|rather) than\b.*|i['’]d rather (?:always|never)\s.*"),
     (
         Sense::About,
-        r"(?P<first>i)(?:['’]m| am) (?:an?|the) (?:[\w/+#.-]+ ){0,4}(?:engineer|developer|programmer|scientist|designer|manager|architect|student|teacher|professor|researcher|analyst|administrator|admin|sysadmin|sre|dba|cto|ceo|founder|lead|consultant|contractor|intern|writer|lawyer|doctor|physician|nurse|accountant|maintainer|beginner|novice|physicist|biologist|chemist|mathematician|economist|journalist|editor|translator|violinist|musician|statistician|tester|librarian|owner)\b",
+        r"(?P<first>i)(?:['’]m| am) an? (?:[\w/+#.-]+ ){0,4}(?:engineer|developer|programmer|scientist|designer|manager|architect|student|teacher|professor|researcher|analyst|administrator|admin|sysadmin|sre|dba|cto|ceo|founder|lead|consultant|contractor|intern|writer|lawyer|doctor|physician|nurse|accountant|maintainer|beginner|novice|physicist|biologist|chemist|mathematician|economist|journalist|editor|translator|violinist|musician|statistician|tester|librarian)(?:[,.;!]|$| (?:and|at|for|in|by|with|who|but|here|on|so|from)\b)",
     ),
     (
         Sense::About,
@@ -142,11 +150,11 @@ const PERSON: &[Row] = &[
     ),
     (
         Sense::About,
-        r"(?P<first>i) (?:work (?:as|for|remotely|part[- ]time|from home|(?:from|at|in) (?-i:[A-Z]))|live in (?-i:[A-Z])).*",
+        r"(?P<first>i) (?:work (?:as an?|for (?:an?|the|(?-i:[A-Z]))|remotely|part[- ]time|from home|(?:from|at|in) (?-i:[A-Z]))|live in (?-i:[A-Z])).*",
     ),
     (
         Sense::About,
-        r"my (?:role|job|job title|time ?zone|name|native language|mother tongue|first language|pronouns|working hours|work hours|working days|office hours)(?: here)? (?:is|are)\s.*",
+        r"my (?:name is (?-i:[A-Z])|(?:role|job|job title) is (?:an?|to)\b).*|my (?:time ?zone|native language|mother tongue|first language|pronouns|working hours|work hours|working days|office hours)(?: here)? (?:is|are)\s.*",
     ),
     (
         Sense::About,
@@ -154,7 +162,7 @@ const PERSON: &[Row] = &[
     ),
     (
         Sense::About,
-        r"(?P<first>i)(?:['’]ve| have) never (?:used|written|worked with|touched|learned)\s.*|i don['’]t (?:know|speak) (?:any )?(?-i:[A-Z])\w+.*",
+        r"(?P<first>i)(?:['’]ve| have) never (?:used|written|worked with|touched|learned)\s.*|i don['’]t speak (?:any )?(?-i:[A-Z])\w+.*",
     ),
     (Sense::About, r"i know [\w+#., -]+ (?:very |really |quite |pretty )?well\b.*|i speak (?-i:[A-Z])\w+.*"),
     (Sense::About, r"(?:please )?call me (?-i:[A-Z])\w+[.!,]?.*"),
@@ -175,7 +183,7 @@ const PROJECT: &[Row] = &[
     (Sense::Decision, r"(?:the|our) (?:final )?decision (?:is|was) (?:to|that|not)\b.*"),
     (
         Sense::Decision,
-        r"we (?:chose|picked|went with|(?:are|['’]re) going with|opted for)\s.*\b(?:over|instead of|rather than|for the|for our|because|and not)\b.*",
+        r"we (?:chose|picked|went with|(?:are|['’]re) going with|opted for)\s.*\b(?:over|instead of|rather than|for the|for our|because)\b.*",
     ),
     (Sense::Decision, r"(?:we|they) (?:talked|discussed)\b[^:]{0,30}agreed:\s.*"),
     (
@@ -184,7 +192,7 @@ const PROJECT: &[Row] = &[
     ),
     (
         Sense::Deadline,
-        r"(?:the|our|my|his|her|their|[\w'’.-]+['’]s) (?:[\w'’/&.-]+ ){0,8}?(?:deadline|cut-?off|freeze|release|launch|demo|audit|contract|licen[cs]e|milestone|go-live|migration|certificate|trial|sprint|review|exam|defen[cs]e|conference|submission|rollout|maintenance window|offsite|embargo|support|sabbatical)(?: [\w'’/&.-]+){0,6}? (?:is|are|ends?|expires?|starts?|begins?|closes?|runs out|runs until|goes live|ships?|falls|happens|takes place|lasts)\b.*",
+        r"(?:the|our|my|his|her|their|[\w'’.-]+['’]s) (?:[\w'’/&.-]+ ){0,8}?(?:deadline|cut-?off|freeze|release|launch|demo|audit|contract|licen[cs]e|milestone|go-live|migration|certificate|trial|sprint|review|exam|defen[cs]e|conference|submission|rollout|maintenance window|offsite|embargo|support|sabbatical)(?: [\w'’/&.-]+){0,6}? (?:(?:is|are) (?:now |already |moved |on |by |in |due |at |from |until |set |the |scheduled |planned |next |this |tomorrow|\d|(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec))|(?:ends?|expires?|starts?|begins?|closes?|runs out|runs until|goes live|ships?|falls|happens|takes place|lasts)\b).*",
     ),
     (
         Sense::Deadline,
@@ -192,11 +200,11 @@ const PROJECT: &[Row] = &[
     ),
     (
         Sense::Deadline,
-        r"there(?:['’]s| is| will be) (?:an? )?(?:[\w-]+ ){0,4}(?:freeze|outage|maintenance|release|audit|review|deadline|demo|launch|downtime)\b.*",
+        r"there(?:['’]s| is| will be) (?:an? )?(?:[\w-]+ ){0,4}(?:freeze|outage|maintenance|release|audit|deadline|demo|launch|downtime)\b.*",
     ),
     (
         Sense::Deadline,
-        r"we (?:freeze|ship|launch|release|go live|cut the release|present|demo|migrate|cut over|['’]re launching|are launching|['’]re shipping|are shipping|must (?:ship|deliver|be done|be live)|have until)\b.*",
+        r"we (?:freeze|ship|launch|go live|cut the release|cut over|['’]re launching|are launching|['’]re shipping|are shipping|must (?:ship|deliver|be done|be live)|have until)\b.*",
     ),
     (
         Sense::Deadline,
