@@ -112,7 +112,8 @@ signs! {
     ];
     /// Meant for the piece of work at hand.
     FOR_THIS = [
-        r"\b(?:for|in|on|with) (?:this|that|the current|the next|your next|the following) (?:\w+ )?(?:task|file|pr|commit|change|answer|one|session|function|run|branch|ticket|reply|response|message|case|chat|conversation|thread|step|test|bug|module|class|method|table|example|section|list)\b",
+        r"\b(?:for|in|on|with) this \w+",
+        r"\b(?:for|in|on|with) (?:that|the current|the next|your next|the following) (?:\w+ )?(?:task|file|pr|commit|change|answer|one|session|function|run|branch|ticket|reply|response|message|case|chat|conversation|thread|step|test|bug|module|class|method|table|example|section|list)\b",
         "这个(?:函数|方法|类|模块|分支|提交|接口|变量|脚本|页面|循环)",
     ];
     /// What points at something in front of both, and means nothing later.
@@ -255,7 +256,7 @@ pub(super) fn is_momentary(sentence: &str) -> bool {
 }
 
 pub(super) fn is_for_this(sentence: &str) -> bool {
-    FOR_THIS.are_in(sentence)
+    FOR_THIS.are_in(sentence) && !LASTS.are_in(sentence)
 }
 
 pub(super) fn is_elsewhere(sentence: &str) -> bool {

@@ -33,11 +33,11 @@ const REMEMBERING: &[Row] = &[
     ),
     (
         Sense::Remember,
-        r"(?:do )?(?:remember|never forget|memori[sz]e|(?:make|take) (?:a )?note|note for (?:later|the future)|note to self|for future reference|for (?:next|later|future) (?:time|sessions?)|(?:save|add|commit) (?:this )?to (?:your |long-term )?memory)(?:,? please|,? for (?:later|next time|the future|future sessions))?(?:\s+that\s+|\s*[:—–-]\s*)(?P<what>.+)",
+        r"(?:do )?(?:remember|never forget|memori[sz]e|(?:make|take) (?:a )?note|note for (?:later|the future)|for future reference|for (?:next|later|future) (?:time|sessions?)|(?:save|add|commit) (?:this )?to (?:your |long-term )?memory)(?:,? please|,? for (?:later|next time|the future|future sessions))?(?:\s+that\s+|\s*[:—–-]\s*)(?P<what>.+)",
     ),
     (
         Sense::Remember,
-        r"(?:(?:make|take) (?:a )?note|note for (?:later|the future)|note to self|for future reference|for (?:next|later|future) (?:time|sessions?)),\s*(?P<what>.+)",
+        r"(?:(?:make|take) (?:a )?note|note for (?:later|the future)|for future reference|for (?:next|later|future) (?:time|sessions?)),\s*(?P<what>.+)",
     ),
     (
         Sense::Remember,
@@ -223,7 +223,7 @@ const PLACES: &[Row] = &[
     ),
     (
         Sense::Whereabouts,
-        r"(?:[\w'’/&.-]+ +){1,14}?(?:is|are|gets?|being) (?:all |now |also |always |only )*(?:tracked|documented|kept|listed|filed|logged|collected|archived|recorded|described|managed|planned|discussed|posted|written down|written up|maintained) (?:in|on|at|under|with|via)\b\s*(?:the |our |a |an |my )?(?-i:https?://|[\w-]+(?:\.[\w-]+)+/|#[a-z]|Linear|Jira|Notion|Confluence|Slack|Grafana|Sentry|Datadog|Trello|Asana|Figma|Airtable|SharePoint|Google|wiki|tracker|spreadsheet|board|team drive|shared drive|issue tracker|channel|runbook|[a-z-]+ (?:board|wiki|channel|project|page|space|tracker|spreadsheet|sheet|runbook|drive|dashboard)).*",
+        r"(?:[\w'’/&.-]+ +){1,14}?(?:is|are|gets?|being) (?:all |now |also |always |only )*(?:tracked|documented|kept|listed|filed|archived|described|managed|planned|discussed|posted|written down|written up|maintained) (?:in|on|at|under|with|via)\b\s*(?:the |our |a |an |my )?(?-i:https?://|[\w-]+(?:\.[\w-]+)+/|#[a-z]|Linear|Jira|Notion|Confluence|Slack|Grafana|Sentry|Datadog|Trello|Asana|Figma|Airtable|SharePoint|Google|wiki|tracker|spreadsheet|board|team drive|shared drive|issue tracker|channel|runbook|[a-z-]+ (?:board|wiki|channel|project|page|space|tracker|spreadsheet|sheet|runbook|drive|dashboard)).*",
     ),
     (
         Sense::Whereabouts,
