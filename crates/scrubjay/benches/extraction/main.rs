@@ -1,8 +1,9 @@
 //! What the person said outright, found without a model: how much of it is right, and how much is found.
 //!
-//! `cargo bench -p scrubjay --bench extraction -- [--data PATH] [--own FILE] [--wrong]`. Our own conversations stand beside this file, and
-//! FILE may hold others of the same form; the public ones are looked for in PATH/extraction, or below `SCRUBJAY_BENCH_DATA` or `../shared/bench`. `--wrong` lists what is wrong and what is missed,
-//! and never anything of the half that is held back.
+//! `cargo bench -p scrubjay --bench extraction -- [--data PATH] [--own FILE] [--wrong]`. Our own conversations stand beside this
+//! file: those in view, by which the extractor is mended, and those held back, of which nobody sees more than the totals. FILE may hold
+//! others of the same form in place of those in view. The public ones are looked for in PATH/extraction, or below
+//! `SCRUBJAY_BENCH_DATA` or `../shared/bench`. `--wrong` lists what is wrong and what is missed, and never anything that is held back.
 //!
 //! Of our own, a memory is right if one entry of `save` has all its words in it, and its date where it names one. The public texts
 //! are an agent's diary; each is read as one message of the person's, and a memory is right if it holds half of the content words of a
@@ -22,6 +23,7 @@ use std::sync::Arc;
 type Failure = Box<dyn std::error::Error>;
 
 const OWN: &str = include_str!("own.jsonl");
+const HELD: &str = include_str!("held.jsonl");
 const TELLING: &[&str] =
     &["remember", "always", "never", "don't", "prefer", "decided", "agreed", "deadline", "from now on", "promised"];
 
@@ -33,7 +35,8 @@ fn main() -> Result<(), Failure> {
         "set", "saved", "right", "precision [95 %]", "recall [95 %]", "type"
     );
     let file = after(&arguments, "--own").map(std::fs::read_to_string).transpose()?;
-    own(file.as_deref().unwrap_or(OWN), list)?;
+    own(file.as_deref().unwrap_or(OWN), list)?.print("own conversations, in view");
+    own(HELD, false)?.print("own conversations, held back");
     match data(&arguments) {
         Some(dir) => public(&dir, list)?,
         None => println!("\nno public texts found: pass --data PATH or set SCRUBJAY_BENCH_DATA"),
@@ -86,21 +89,12 @@ fn interval(part: usize, whole: usize) -> String {
     format!("{p:.3} [{:.2}, {:.2}]", (middle - half).max(0.0), (middle + half).min(1.0))
 }
 
-fn own(cases: &str, list: bool) -> Result<(), Failure> {
+fn own(cases: &str, list: bool) -> Result<Score, Failure> {
     let mut all = Score::default();
-    for half in ["dev", "held"] {
-        let mut score = Score::default();
-        for line in cases.lines() {
-            let case: Value = serde_json::from_str(line)?;
-            if case["half"] == half {
-                score.add(&own_case(&case, list && half == "dev")?);
-            }
-        }
-        score.print(&format!("own conversations, {half}"));
-        all.add(&score);
+    for line in cases.lines() {
+        all.add(&own_case(&serde_json::from_str(line)?, list)?);
     }
-    all.print("own conversations, all");
-    Ok(())
+    Ok(all)
 }
 
 fn own_case(case: &Value, list: bool) -> Result<Score, Failure> {

@@ -192,7 +192,8 @@ impl<'t> Here<'t> {
             return None;
         }
         // 周四前, 周四要…: what follows looks ahead by itself.
-        let ahead = after(rest, &["前", "之前", "以前", "要"]).map(|_| Tense::Future);
+        let resolved = ["我们决定", "我们商定", "我们约定"].iter().any(|we| self.text[..self.at].ends_with(we));
+        let ahead = (resolved || after(rest, &["前", "之前", "以前", "要"]).is_some()).then_some(Tense::Future);
         Some(match ahead.or_else(|| self.tense()) {
             _ if weekday == self.said.weekday() => Reading::unclear(),
             Some(Tense::Future) => Reading::day(calendar::coming(self.said, weekday)?),

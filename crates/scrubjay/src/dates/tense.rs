@@ -146,7 +146,7 @@ pub(super) fn of(words: &[Word<'_>], from: usize, to: usize) -> Option<Tense> {
 /// "We decided to freeze releases by": whoever tells of it so, tells of what is still to come. "We had decided" does not.
 fn is_resolved(before: &[Word<'_>]) -> bool {
     let word = |at: usize| before.get(at).map_or("", |word| word.lower.as_str());
-    let limited = before.last().is_some_and(|word| LOOKS_AHEAD.contains(&word.lower.as_str()));
+    let limited = before.last().is_some_and(|word| word.lower == "on" || LOOKS_AHEAD.contains(&word.lower.as_str()));
     let Some(at) = before.iter().rposition(|word| BINDING.contains(&word.lower.as_str())) else { return false };
     let subject = at.checked_sub(1).map_or("", word);
     let told_so = matches!(subject, "" | "we" | "i" | "team" | "have" | "has" | "'ve" | "just" | "finally" | "and");

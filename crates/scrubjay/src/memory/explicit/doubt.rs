@@ -1,6 +1,6 @@
 //! What speaks against keeping a sentence: that it asks, supposes, reports, jokes, is meant for the moment, or must never be kept.
 
-use super::phrase::Sense;
+use super::phrase::{Sense, is_beside_order};
 use regex::Regex;
 use std::sync::LazyLock;
 
@@ -10,6 +10,10 @@ struct Signs(LazyLock<Option<Regex>>);
 impl Signs {
     const fn new(build: fn() -> Option<Regex>) -> Self {
         Self(LazyLock::new(build))
+    }
+
+    fn start_in(&self, text: &str) -> Option<usize> {
+        self.0.as_ref().and_then(|signs| signs.find(text)).map(|found| found.start())
     }
 
     fn are_in(&self, text: &str) -> bool {
@@ -32,25 +36,58 @@ signs! {
         r"[?？]\s*[)”」]?\s*$",
         r"^(?:do|does|did|can|could|would|should|shall|is|are|will|have|has) (?:you|we|i|it|they|there|the|this|that)\b",
         r"^(?:what|why|how|where|who|which)\b",
+        // A statement that leads up to a question is there for its sake.
+        r"[,;]\s*(?:so|and|but|or)?\s*(?:(?:can|could|would|will) you|(?:how|what|why|where|which) (?:do|does|can|could|should|would|is|are)|do you|is there|any idea)\b",
         r"(?:吗|呢)[。！]?\s*$",
         "是不是|要不要|能不能|可不可以|是否|为什么|怎么样",
     ];
     /// Things that are only imagined, or not settled.
     SUPPOSES = [
         r"\b(?:suppose|supposing|imagine|hypothetically|what if|let's say|in theory|maybe|perhaps|i wonder|not sure)\b",
+        r"\b(?:i believe|i assume|iirc|afaik|if i recall|let me (?:ask|think|check|sleep)|may end up|to be (?:discussed|decided|confirmed)|tbd|undecided|torn|nobody told|it is wrong|it['’]s wrong|not the case|assume|assuming)\b",
         r"\b(?:i think|i guess|i suppose|might|probably|possibly|wish|would be|would have|could be|if we|if i|if you were)\b",
         r"\b(?:rule like|perfect world|ideally|would love|would like to|thinking about|considering|toying with)\b",
         r"\b(?:for example|for instance|e\.g\.|such as|as if|pretend)\b",
         r"\b(?:vielleicht|angenommen|stell dir vor|peut-être|imagine|supposons|quizás?|tal vez|imagina)\b",
-        "如果|假如|假设|要是|也许|可能|或许|比如|例如|万一",
+        "如果|假如|假设|要是|也许|可能|或许|比如|例如|万一|(?:以后|今后|往后)(?:就|也|都|还)*(?:不?会|才|再说)|设想|提议|最好能|大概|还没定|没定|再想想|好像|似乎|并不是|没人|定不了|定不下|决定先|什么意思",
+        r"\b(?:könnte|würde|nicht entschieden|pourrait|podría)\b",
     ];
     /// Words of somebody else.
     REPORTS = [
-        r"\b(?:says?|said|writes|wrote|claims?|claimed|states?|according to|quote|quoted|told (?:me|us)|tells (?:me|us))\b",
+        r"\b(?:says?|said|saying|replied|recommends?|writes|wrote|claims?|claimed|states?|according to|quote|quoted|told (?:me|us)|tells (?:me|us))\b",
         r"\b(?:he|she|they|boss|manager|customers?|clients?|people|some(?:one|body)) (?:always |never |all )?(?:wants?|thinks?|insists?|asked|suggests?)\b",
         r"\b(?:readme|docs?|documentation|ticket|issue|comment|e-?mail|page|article|prompt|message|linter|compiler|spec)\b[^.]{0,30}\b(?:tells?|asks?|wants?|recommends?|suggests?|reads?)\b",
         r"\b(?:sagt|schreibt|laut|meint|dit que|selon|écrit|dice que|según)\b",
-        "写着|写道|上写|说[：:,，]|说过|据说|提到|声称|要求[：:]|上说|里说|他说|她说|老板说|客户说",
+        "总说|老说|常说|跟我说|告诉我|贴着|有一条|建议|规定|写着|写道|上写|说[：:,，]|说过|据说|提到|声称|要求[：:]|上说|里说|他说|她说|老板说|客户说",
+    ];
+    /// What was the case somewhere else, or once.
+    ELSEWHERE = [
+        r"\b(?:at|in|on|with|from|for) (?:my|our|the|his|her|their|a|an|another) ?(?:very )?(?:last|previous|old|former|other|prior|earlier|different|past|ex-)?-? ?(?:job|company|employer|workplace|gig|internship|startup|university)\b",
+        r"\b(?:(?:my|our) (?:last|previous|old|former|other)|another|some other) (?:team|project|repo|repository|company|job|client)\b",
+        r"\b(?:back then|back when|back in|years ago|months ago|used to|once upon|in those days|in my experience|years back)\b",
+        "上一家|以前的公司|前公司|之前的公司|上家|别的项目|另一个项目|当年|那时候|那会儿|曾经",
+    ];
+    /// The agent is cast in a role, or given the terms of a game: all of it is the task.
+    ROLE = [
+        r"\b(?:act as|i want you to act|you are tasked|your task is|you will be given|i will (?:provide|give) you|role-?play|pretend (?:to be|you)|let['’]?s play)\b",
+        r"^(?:you are|you['’]re) (?:now )?(?:an?|the) \S+",
+        "你扮演|扮演一个|假装你是|^你是一[名个位]",
+    ];
+    /// Said to have something done now.
+    ASKED_TO = [
+        r"^(?:can|could|would|will) you\b|^(?:i|we) (?:need|want|would like|['’]d like) (?:you )?to\b|^let['’]?s \w+",
+        "^(?:帮我?|给我?|把|将|写|改|修|加|删|实现|重构|生成|检查|看看|看一下|先把|先看|翻译|解释|优化|添加|创建|更新|运行|跑一?下?|用.{1,12}写)",
+    ];
+    /// For longer than a task, in so many words.
+    LASTING = [
+        r"\b(?:from now on|from here on|going forward|henceforth|in (?:the )?future|future sessions?|as a (?:general )?rule|in general|generally|usually|ever|any ?more|every time|each time|whenever|at all times|when i\b|for all|everywhere|everything you|next time)\b",
+        r"\b(?:in|for|across|throughout) this (?:repo|repository|project|codebase|code base|team|company|monorepo)\b",
+        "以后|今后|往后|从现在|从今|每次|任何时候|永远|一律|凡是",
+    ];
+    /// How one works, and not what the program does.
+    WORK = [
+        r"\b(?:commits?|commit messages?|squash|rebase|force-push|push|merge|pull requests?|prs?|branch(?:es)?|changelog|release notes|answers?|reply|replies|responses?|explanations?|summar(?:y|ies|i[sz]e|i[sz]ing)|emojis?|tests?|test suite|comments?|docs|documentation|dependenc(?:y|ies)|migrations?|deploy(?:s|ments?)?|production|prod|linter|formatter|reviews?|variable names|(?:ask|asking|tell|telling|show|showing) me|my laptop|my machine)\b",
+        "提交|合并|推送|主分支|分支|测试|注释|文档|回答|回复|生产|线上|部署|上线|评审|格式化|依赖|日志",
     ];
     JESTS = [
         r"\b(?:oh sure|yeah right|yeah,? sure|sure thing|what could (?:possibly )?go wrong|as if|very funny|great idea|lol|haha|just kidding|kidding|joking)\b",
@@ -61,33 +98,88 @@ signs! {
     ];
     /// Meant for now, in so many words.
     FOR_NOW = [
-        r"\b(?:for now|for the moment|right now|at the moment|this time|this once|just once|temporarily|only today|today only)\b",
+        r"\b(?:for now|for the moment|right now|at the moment|this time|this once|just once|temporarily|only today|today only|for the time being|for today|just for|for the next (?:\w+ )?(?:minutes?|hours?|days?))\b",
         r"\b(?:vorerst|diesmal|pour l'instant|cette fois|por ahora|esta vez)\b|这次|这一次|这回|暂时",
     ];
     /// Meant for now.
     MOMENTARY = [
         r"\b(?:yet|currently|tonight|until further notice)\b",
-        r"\b(?:for|in|on|with) (?:this|that|the current|the next|your next|the following) (?:\w+ )?(?:task|file|pr|commit|change|answer|one|session|function|run|branch|ticket|reply|response|message|case|chat|conversation|thread|step|test|bug|module|class|method|table|example|section|list)\b",
+        r"\bonly for\b|^today\b|\bduring (?:this|the)\b|\bthis (?:week|morning|afternoon|evening)\b",
         r"\b(?:this|that) (?:file|branch|pr|commit|one|task) only\b|\buntil\b|\bwhile (?:i|we|you)(?:'m|'re| am| are)\b|\b(?:for the rest of|during this|as long as)\b",
         r"\b(?:first|today|tomorrow|now|later|anymore today)[.!]?\s*$|\b(?:but|just|so) not (?:now|today)\b|\bbefore (?:you|we) (?:start|begin|continue|proceed)\b",
         r"\b(?:erst ?mal|noch nicht|jetzt nicht|im moment|heute|pas encore|todavía no|de momento)\b",
         "本次|先别|先不|先不要|目前|现在先|今天先|这个文件|这个回答|等我|等下|一会儿|临时|这一步|这个任务",
     ];
+    /// Meant for the piece of work at hand.
+    FOR_THIS = [
+        r"\b(?:for|in|on|with) this \w+",
+        r"\b(?:for|in|on|with) (?:that|the current|the next|your next|the following) (?:\w+ )?(?:task|file|pr|commit|change|answer|one|session|function|run|branch|ticket|reply|response|message|case|chat|conversation|thread|step|test|bug|module|class|method|table|example|section|list)\b",
+        "这个(?:函数|方法|类|模块|分支|提交|接口|变量|脚本|页面|循环)",
+    ];
     /// What points at something in front of both, and means nothing later.
     POINTS = [
         r"^(?:\S+\s+){1,3}?(?:this|that|these|those|it|them|him|her|here|there)\b",
         r"\bthe (?:above|following|rest|same|other|first|second|last|latter|former)\b|\boption (?:\d|[a-d]\b)|\byour\b[^.]{0,20}\b(?:suggestion|proposal|version|approach|idea)",
-        "这样|那样|这么|那么|这个(?:方案|版本|文件)|那个|它",
+        r"\b(?:diese[rsnm]? (?:datei|variable|funktion)|hier|ici|aquí)\b",
+        "这样|那样|这么|那么|这个|那个|它|第[一二三]个|方案[一二三A-Da-d]",
+    ];
+    /// From here on the text was pasted: the head of a mail, a prompt, a log, a difference.
+    PASTED = [
+        r"(?m)^(?:from|to|subject|date|cc|von|betreff|发件人|主题)[:：].*\S|^\s*-{2,} ?original|^\$ \S|^(?:\+\+\+|---) \S|^@@ |^\+ ?\S",
+        r"(?m)^\[?(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d:\d\d|^\[?(?:error|warn|warning|info|debug|trace|fatal|警告|错误)\b[\]:]?\s|^[\w. -]{2,40}\s\d{1,2}:\d{2}(?:\s?[ap]m)?\s*$",
+    ];
+    /// The end of a letter.
+    SIGNED = [
+        r"(?m)^\s*(?:(?:best|kind|warm|many) (?:regards|wishes|thanks)|best|regards|cheers|sincerely|yours|viele grüße|mit freundlichen grüßen|liebe grüße|cordialement|bien à vous|saludos|un saludo|祝好|此致)\b,?[^.\n]{0,20}(?:\n|$)",
+    ];
+    /// "Actually, no."
+    TAKES_BACK = [r"^(?:hm+,? ?)?(?:actually,? no|no,? wait|wait,? no|on second thought|oh no,? wait)\b"];
+    /// A subject that is itself told of: "it is wrong that bugs are tracked in …"
+    TOLD_OF = [
+        r"^(?:\S+ ){0,6}?(?:wrong|case|told|tells?|saying|says|reads|whether|assum\w+|imagine|true)\b",
+    ];
+    /// Meant for this place.
+    HERE = [
+        r"\b(?:here|there|below|above|for this|for that)[.!]?\s*$|\b(?:always|never) have \w+(?:ed|en|d)\b",
+        r"^(?:whenever|every time|each time|any time) (?:you|we) (?:call|hover|press|click|open|tap|scroll|type|select|hit)\b",
+    ];
+    /// A liking for one of the things in front of both, or for a bare word.
+    AT_CHOICE = [
+        r"\b(?:prefer|favou?r) (?:the|that|this) [\w-]+(?: [\w-]+)?[.!]?\s*$|\b(?:prefer|favou?r) [\w-]+[.!]?\s*$|\bprefer to (?:wait|see|look|start|stay|go)\b",
+        r"\b(?:zweite|erste|dritte|letzte|deuxième|première|dernière|segund[oa]|primera?|últim[oa])\b",
+    ];
+    /// What may be about the program, and not about how one works.
+    OF_PROGRAM = [
+        r"^(?:make sure|be sure|try to|let['’]s)\b",
+        r"^(?:always|never) (?:ever )?(?:return|throw|raise|render|display|sort|sleep|retry|block|panic|allocate|emit|cache|validate|escape|encode|decode|print|close|open|start|stop|load|fetch|send|truncate|round|wrap|fall|call|pass|store)\b",
+    ];
+    /// A date that something does not have.
+    DENIES = [
+        r"\b(?:is|are|was)(?:n['’]t| not| no longer)\b|\bno (?:deadline|freeze|release)\b|\b(?:since|on hold|due to)\b",
+        r"\b(?:meeting|call|lunch|break|build|stand-?up)\b",
+    ];
+    /// A decision about something that is not named.
+    DANGLES = [r"\b(?:this|it|these|those|them|that)[.!]?\s*$|\bthe following\b|\bfor (?:this|that) purpose\b|\b(?:pending|nothing|to be made)\b|\bsettled that\b|\bto (?:grab|eat|meet|look|wait|disagree|see|talk|check)\b|\bon a (?:call|date|meeting)\b|一下"];
+    /// A place that is looked at now: "the failing job is at …"
+    AT_HAND = [
+        r"^(?:the|this|that|my|a|an) (?:\w+ ){0,3}?(?:pr|mr|pull request|issue|ticket|log|error|failure|failing \w+|build|job|commit|branch|stack ?trace|trace|gist|paste|screenshot|repro|article|video|file|bug|problem|diff|answer|question|link|tutorial|example|blog post|post|paper)(?: (?:in question|i mean|i mentioned|from \w+))? (?:is|lives?|sits?|can be)\b",
+        r"\b(?:readme|rfc|cargo\.toml|package\.json|claude\.md|agents\.md|contributing)\b",
+        r"\blocalhost\b|\b127\.0\.0\.1\b",
+        "^(?:这|那|问题|报错|错误)",
     ];
     /// This repository and this team last.
-    LASTS = [r"\bthis (?:repo|repository|project|codebase|code base|team|company|monorepo|machine|workspace)\b"];
+    LASTS = [
+        r"\bthis (?:repo|repository|project|codebase|code base|team|company|monorepo|machine|workspace)\b",
+        "这个(?:仓库|项目|团队|代码库)",
+    ];
     /// A ban that says for what, or why.
     GROUND = [
-        r"\b(?:ever|again|any ?more|any|anything|without|unless|when(?:ever)?|before|every|each|all|everywhere|anywhere|in general|in production|on (?:fri|mon|tues|wednes|thurs|satur|sun)days?)\b",
-        r"\b(?:because|otherwise|it breaks|it broke|last time|hid|we got burned)\b",
-        r"\bin (?:tests?|commit messages?|comments?|code|docs?|prs?|pull requests?|this (?:repo|repository|project|codebase))\b",
-        r"^(?:don't|do not|avoid|stop) (?:use|using|write|writing|add|adding|mock|mocking|suggest|suggesting|include|including|propose|proposing|end|ending|put|putting|create|creating)\s+(?:\w[\w-]*\s+){0,2}\w+s\b",
-        r"再|任何|因为|否则|不然|上次|直接|在.{1,12}(?:里|中|时|上|前|之前)",
+        r"\b(?:without (?:asking|telling|my)|unless i|in production|on (?:fri|mon|tues|wednes|thurs|satur|sun)days?|after every|at the end of (?:every|each)|to every|in every)\b",
+        r"\b(?:last time|it broke|hid|we got burned)\b",
+        r"\bin (?:tests?|commit messages?|comments?|code|docs?|prs?|pull requests?)\b",
+        // To stop is to have done it more than once.
+        r"^(?:avoid|stop) (?:using|writing|adding|mocking|suggesting|including|proposing|ending|putting|creating)\s+(?:\w[\w-]*\s+){0,2}\w+s\b",
+        r"上次|上回|在(?:代码|测试|提交|注释|日志|生产|主分支|线上|回答|文档|周[一二三四五六日])|直接.{0,6}(?:主分支|main|master|生产|prod|线上)",
     ];
     /// Credentials that no rule of the scanner knows, told by the word before them.
     CREDENTIAL = [
@@ -112,14 +204,17 @@ signs! {
         r"还没写|写完了|进行到|做到一半|还剩|修复方法|解决办法是|最后一次提交|返回\s*(?:None|null|空|错误)|定义在|实现在",
     ];
     OFF_RECORD = [
-        r"\boff the record\b|\b(?:don't|do not|no need to|never|you needn't) (?:remember|save|memori[sz]e|store|record|write down|note down) (?:this|that|it|any of (?:this|that|it)|what i)\b",
+        r"\b(?:off|not for) the record\b|\bbetween (?:us|you and me)\b|\bconfidential(?:ly)?\b|\bout of (?:your )?memory\b|\bto yourself\b",
+        r"\b(?:don['’]t|do not|no need to|never|needn['’]t) (?:remember|save|memori[sz]e|store|record|keep|write down|note down) (?:this|that|it|any of (?:this|that|it)|what i)\b",
+        r"\b(?:don['’]t|do not|no need to|never|needn['’]t) (?:write|note|put) (?:this|that|it|any of (?:this|that|it)) (?:down|anywhere)\b",
         r"\b(?:merk dir das nicht|nicht merken|ne retiens pas|ne garde pas|no (?:lo )?recuerdes|no guardes)\b",
-        r"(?:别|不要|不用|无需|不必)(?:记住|记下|保存|记录|记)(?:这|那|它|了|下来|。|！|$)",
+        r"私下说|(?:别|不要|不用|无需|不必)(?:记住|记下|保存|记录|记|存)(?:这|那|它|了|下来|。|！|$)",
     ];
     /// "Translate this:", "here is the mail:": what follows is somebody's text.
     MATERIAL = [
         r"^(?:please )?(?:translate|proofread|rephrase|rewrite|paraphrase|summari[sz]e|review|explain|analy[sz]e|check|correct|improve|übersetze|traduis|traduce)\b.*[:：]",
         r"\b(?:here(?:'s| is| are)|this is|below|following|pasted?|got this|the (?:ticket|e-?mail|mail|issue|log|error|output|page|readme|docs?|text|message|comment|prompt|spec|file|review) (?:says|reads|is|was))\b.*[:：]$",
+        r"\b(?:wrote|writes|posted|replied|commented)\b[^.:]{0,30}[:：]\s*$",
         r"^(?:e-?mail|ticket|log|error|output|readme|issue|from|subject|text|prompt|system|assistant|user|human)[:：]",
         r"^(?:请)?(?:翻译|总结|润色|改写|解释|校对|检查).*[:：]",
         r"(?:如下|内容是|邮件|日志|工单|网页|原文|报错)[:：]$",
@@ -128,9 +223,11 @@ signs! {
     NOT_TOLD = [
         r"^(?:when|how|what|where|who|why|whether|if|last|our|your|all|me|him|her|them|us|it|this|these|those)\b",
         r"^(?:one|the) (?:time|day|bug|thing)\b|^to\b|^(?:告诉|说|提|带|把)",
+        r"^(?:function|bug|scene|issue|error|file|test|todo)\b|^i (?:asked|need)\b|^you (?:still|have to|need to)\b|^(?:密码|我选|时间)",
+        r"^(?:we|i|you) (?:talked|discussed|spoke|had|were|did|tried|saw|spent|used to|once|already)\b",
     ];
     TOLD_ANYWAY = [
-        r"^to (?:always|never|only)\b|^to\b.*\b(?:always|never|whenever|every|each|before|after)\b",
+        r"^to (?:always|never|only)\b|^to\b.*\b(?:always|never|whenever|every time|each time)\b",
         r"^(?:when(?:ever)?|if|our|your|all|these|this|last|where)\b.*\b(?:is|are|must|should|always|never|use|uses|lives?|goes|go|prefer|means?)\b",
     ];
 }
@@ -145,40 +242,9 @@ pub(super) fn is_supposed(sentence: &str) -> bool {
 
 /// Whether the sentence tells what somebody else says. "As I said" does not.
 pub(super) fn is_reported(masked: &str) -> bool {
-    if masked.split_once(':').is_some_and(|(name, _)| is_a_speaker(name)) {
-        return true;
-    }
     let own = ["as i said", "like i said", "i said", "i already said", "as i told you", "i told you", "我说过"];
     let lower = own.iter().fold(masked.to_lowercase(), |text, own| text.replace(own, ""));
     REPORTS.are_in(&lower)
-}
-
-/// "Bob: never squash" is what Bob says.
-fn is_a_speaker(name: &str) -> bool {
-    let openers = [
-        "decision",
-        "decided",
-        "agreed",
-        "remember",
-        "note",
-        "important",
-        "rule",
-        "rules",
-        "correction",
-        "reminder",
-        "deadline",
-        "fyi",
-        "btw",
-        "also",
-        "please",
-        "so",
-        "preference",
-        "merke",
-        "retiens",
-        "recuerda",
-    ];
-    let one_word = !name.is_empty() && name.chars().all(char::is_alphabetic);
-    one_word && name.starts_with(|c: char| c.is_ascii_uppercase()) && !openers.contains(&name.to_lowercase().as_str())
 }
 
 pub(super) fn is_jest(sentence: &str) -> bool {
@@ -186,7 +252,36 @@ pub(super) fn is_jest(sentence: &str) -> bool {
 }
 
 pub(super) fn is_momentary(sentence: &str) -> bool {
-    is_just_for_now(sentence) || MOMENTARY.are_in(sentence)
+    is_just_for_now(sentence) || is_for_this(sentence) || MOMENTARY.are_in(sentence)
+}
+
+pub(super) fn is_for_this(sentence: &str) -> bool {
+    FOR_THIS.are_in(sentence) && !LASTS.are_in(sentence)
+}
+
+pub(super) fn is_elsewhere(sentence: &str) -> bool {
+    ELSEWHERE.are_in(sentence)
+}
+
+pub(super) fn casts_a_role(sentence: &str) -> bool {
+    ROLE.are_in(sentence.trim())
+}
+
+pub(super) fn is_asked_to(clause: &str) -> bool {
+    ASKED_TO.are_in(clause)
+}
+
+pub(super) fn is_lasting(sentence: &str) -> bool {
+    LASTING.are_in(sentence)
+}
+
+/// Whether what is said beside a task is meant for more than the task.
+pub(super) fn outlives_task(sense: Sense, sentence: &str) -> bool {
+    match sense {
+        Sense::Ban | Sense::Mind => is_lasting(sentence),
+        Sense::Rule => is_lasting(sentence) || WORK.are_in(sentence),
+        _ => true,
+    }
 }
 
 /// Whether the words say themselves that they are for now.
@@ -207,17 +302,47 @@ pub(super) fn introduces_material(sentence: &str) -> bool {
     MATERIAL.are_in(sentence.trim())
 }
 
+/// "Change the title to the release is scheduled …" orders something, and tells nothing.
+fn is_told_of(clause: &str) -> bool {
+    let first = clause.split(|c: char| !c.is_alphanumeric() && c != '-').next().unwrap_or_default();
+    TOLD_OF.are_in(clause) || super::words::is_order(first)
+}
+
+/// The part of a message that the person wrote, before what was pasted below it. A letter is pasted as a whole.
+pub(super) fn unpasted(text: &str) -> &str {
+    if SIGNED.are_in(text) {
+        return "";
+    }
+    &text[..PASTED.start_in(text).unwrap_or(text.len())]
+}
+
+/// Whether the words before are taken back.
+pub(super) fn takes_back(sentence: &str) -> bool {
+    TAKES_BACK.are_in(sentence.trim())
+}
+
+/// Whether a ban says that it lasts, or for what, and does not go with an order.
+fn has_ground(clause: &str) -> bool {
+    is_lasting(clause) || (GROUND.are_in(clause) && !is_beside_order(clause))
+}
+
 /// Whether what was caught can stand by itself.
 pub(super) fn fits(sense: Sense, what: &str, clause: &str) -> bool {
     let first = clause.split([',', ';', '，', '；', '—']).next().unwrap_or(clause);
     let first = first.replace("it when", "when");
     let points = || POINTS.are_in(&first) && !LASTS.are_in(&first);
+    let lasts = || !points() && !HERE.are_in(&first);
     let told = what.chars().filter(|c| c.is_alphanumeric()).count() >= 4;
     match sense {
-        Sense::Remember => told && (!NOT_TOLD.are_in(what) || TOLD_ANYWAY.are_in(what)),
+        Sense::Remember | Sense::Mind => told && (!NOT_TOLD.are_in(what) || TOLD_ANYWAY.are_in(what)),
         Sense::Forget => told && !ASKS.are_in(what),
-        Sense::Ban => told && !points() && GROUND.are_in(clause),
-        Sense::Rule | Sense::Liking => told && !points(),
+        Sense::Ban => told && lasts() && has_ground(clause),
+        Sense::Decision => !DANGLES.are_in(clause) && !is_beside_order(clause),
+        Sense::Whereabouts => !AT_HAND.are_in(clause) && !is_told_of(clause) && !is_beside_order(clause),
+        Sense::Deadline => !is_told_of(clause) && !DENIES.are_in(clause) && !is_beside_order(clause),
+        Sense::About => !points(),
+        Sense::Rule => told && lasts() && (!OF_PROGRAM.are_in(clause) || WORK.are_in(clause) || is_lasting(clause)),
+        Sense::Liking => told && lasts() && !AT_CHOICE.are_in(clause),
         _ => true,
     }
 }

@@ -6,6 +6,7 @@ pub(super) const ENGLISH: Language = Language {
     rows: &[FORGETTING, REMEMBERING, CONFIRMING, RULES, PERSON, PROJECT, PLACES],
     lead: r"(?:please|also|and|but|ok(?:ay)?|so|no|nope|yes|yeah|yep|well|btw|by the way|oh|hey|hi|great|thanks?(?: you)?|good|perfect|fine|right|one (?:more|last) thing|just|again|important|important note|then|ah|actually|for the record|fyi|reminder|as i said|like i said|to be clear|correction|sorry|wait|listen|look)\b",
     joints: r"[,;:—–]\s+|\s+-\s+|\s(?:but|so)\s",
+    before: r"(?:(?:(?:a |my |the |one |quick |new |final )*(?:note|rule|rules|decision|reminder|correction|preference|deadline|thing|request)(?: to self| for (?:later|you|the future))?|one (?:more|last|other) thing|for (?:future|later|next|all) (?:sessions?|times?|reference)|for (?:the record|context|your information)|about me|as (?:discussed|agreed|mentioned|i mentioned|always)|heads[ -]up|thank you|(?:for|in|within|across) (?:this|our|the whole) (?:repo|repository|project|codebase|code base|team|company|monorepo)|in general|(?:in|for) (?:tests|commits|commit messages|comments|docs|documentation|code|reviews|pull requests|answers|replies)|(?:before|after|when|whenever) (?:you )?(?:commit|push|deploy|merge|review|test|writ|answer|reply|refactor|releas|nam)\w*(?: [\w-]+){0,4}|that(?:['’]s| is) (?:wrong|not (?:right|what i (?:want|meant)))|(?:wrong|not quite|exactly|careful))[\s,:;—–-]*)+|(?:i|i['’]m|we|we['’]re|you|it|that|this|the|our|my|these|those)\b.*(?:[;—–]|\s-|\s(?:but|so|and)|,\s*(?:but|so|and))\s+",
 };
 
 const FORGETTING: &[Row] = &[
@@ -32,15 +33,27 @@ const REMEMBERING: &[Row] = &[
     ),
     (
         Sense::Remember,
-        r"(?:remember|keep in mind|bear in mind|don['’]t forget|do not forget|never forget|memori[sz]e|(?:make|take) (?:a )?note|note for (?:later|the future)|note to self|for future reference|for (?:next|later) (?:time|sessions?)|(?:save|add|commit) (?:this )?to (?:your |long-term )?memory)(?:,? please|,? for (?:later|next time|the future|future sessions))?(?:\s+that\s+|\s*[:,—–-]\s*)(?P<what>.+)",
+        r"(?:do )?(?:remember|never forget|memori[sz]e|(?:make|take) (?:a )?note|note for (?:later|the future)|for future reference|for (?:next|later|future) (?:time|sessions?)|(?:save|add|commit) (?:this )?to (?:your |long-term )?memory)(?:,? please|,? for (?:later|next time|the future|future sessions))?(?:\s+that\s+|\s*[:—–-]\s*)(?P<what>.+)",
     ),
     (
         Sense::Remember,
-        r"(?:remember|keep in mind|bear in mind|don['’]t forget|do not forget|never forget|memori[sz]e) (?P<what>(?:i|we|i['’]m|we['’]re|my|our|you|always|never|to|when(?:ever)?)\s.+)",
+        r"(?:(?:make|take) (?:a )?note|note for (?:later|the future)|for future reference|for (?:next|later|future) (?:time|sessions?)),\s*(?P<what>.+)",
     ),
     (
         Sense::Remember,
-        r"(?:remember|keep in mind|bear in mind|don['’]t forget|do not forget) (?P<what>(?:the|all|every|each)\s.+\b(?:is|are|must|should|has|have|uses?|lives?|goes|needs?|starts?|ends?|belongs?|means?|runs?)\b.+)",
+        r"(?:do )?(?:remember|never forget|memori[sz]e) (?P<what>(?:i|we|i['’]m|we['’]re|my|our|you|always|never|to|when(?:ever)?)\s.+)",
+    ),
+    (
+        Sense::Mind,
+        r"(?:keep in mind|bear in mind|don['’]t forget|do not forget)(?:,? please)?(?:\s+that\s+|\s*[:—–-]\s*)(?P<what>.+)",
+    ),
+    (
+        Sense::Mind,
+        r"(?:keep in mind|bear in mind|don['’]t forget|do not forget) (?P<what>(?:i|we|i['’]m|we['’]re|my|our|you|always|never)\s.+)",
+    ),
+    (
+        Sense::Mind,
+        r"(?:remember|keep in mind|bear in mind) (?P<what>(?:the|all|every|each)\s.+\b(?:is|are|must|should|has|have|uses?|lives?|goes|needs?|starts?|ends?|belongs?|means?|runs?)\b.+)",
     ),
 ];
 
@@ -66,14 +79,26 @@ const CONFIRMING: &[Row] = &[
 const RULES: &[Row] = &[
     (
         Sense::Rule,
-        r"(?:from now on|going forward|henceforth|from here on(?: out)?|in (?:the )?future,|as a (?:general )?rule,|as of now,)[,:]?\s+\S.*",
+        r"(?:from now on|going forward|henceforth|from here on(?: out)?|as a (?:general )?rule,)[,:]?\s+(?:please|you|we|i want|i['’]d|let['’]s|all|every|each|any|no|always|never|only|don['’]t|do not|both|when|if)\b.*",
+    ),
+    (
+        Sense::Rule,
+        r"(?:from now on|going forward|henceforth|from here on(?: out)?|as a (?:general )?rule,)[,:]?\s+(?P<verb>[a-z][a-z-]*)\b.*",
+    ),
+    (
+        Sense::Rule,
+        r"(?:from now on|going forward|henceforth|from here on(?: out)?|as a (?:general )?rule,)[,:]?\s+[^,]{2,60}\b(?:must|should|needs?|has to|have to|gets?|goes?|only)\b.*",
+    ),
+    (
+        Sense::Rule,
+        r"in (?:the )?future,? (?:please |always |never |only |don['’]t |do not |you (?:should|must) )*(?P<verb>[a-z][a-z-]*)\b.*",
     ),
     (
         Sense::Rule,
         r"(?:use|keep|write|run|put|make|answer|reply|respond|format|name|check|ask|commit|push|test|start|end|prefix|sign|add|show|give|call|speak|tell|i want you to|i['’]d like you to|you should|you must|we)\s.*\b(?:from now on|going forward|in (?:the )?future|henceforth)[.!]?\s*$",
     ),
     (Sense::Rule, r"(?:always|never)\s+(?:ever\s+)?(?P<verb>[a-z][a-z-]*)\s+\S.*"),
-    (Sense::Rule, r"(?:you|we) (?:must|should|shall) (?:always|never)\s+(?P<verb>[a-z][a-z-]*)\b.*"),
+    (Sense::Rule, r"(?:you (?:must|should|shall)|we must) (?:always|never)\s+(?P<verb>[a-z][a-z-]*)\b.*"),
     (Sense::Rule, r"i (?:always|never) want you to \S.*|i want you to (?:always|never)\s+\S.*"),
     (
         Sense::Rule,
@@ -81,25 +106,22 @@ const RULES: &[Row] = &[
     ),
     (
         Sense::Rule,
-        r"(?:whenever|every time|each time|any time) (?:you|we) [^,]+, (?:please |then )?(?:always |never |don['’]t )?(?P<verb>[a-z-]+)\b.*",
+        r"(?:whenever|every time|each time|any time) you [^,]+, (?:please |then )?(?:always |never |don['’]t )?(?P<verb>[a-z-]+)\b.*",
     ),
+    (Sense::Rule, r"when you [a-z]+ (?:[\w-]+ )?[a-z-]+s, (?:please )?(?:always|never) (?P<verb>[a-z-]+)\b.*"),
     (
         Sense::Rule,
-        r"when (?:you|we) [a-z]+ (?:[\w-]+ )?[a-z-]+s, (?:please )?(?:always |never |don['’]t )?(?P<verb>[a-z-]+)\b.*",
-    ),
-    (
-        Sense::Rule,
-        r"keep (?:your |the |all |my )?(?:answers|responses|replies|explanations|commit messages|commits|messages|summaries|functions|prs|pull requests|reports)\s.*",
+        r"keep (?:your )?(?:answers|responses|replies|explanations|commit messages|commits|summaries|prs|pull requests)\s.*",
     ),
     (
         Sense::Rule,
         r"you (?:don['’]t|do not) (?:need|have) to \S.*\b(?:every time|each time|always|again|any ?more)\b.*",
     ),
-    (Sense::Rule, r"(?:under no circumstances|at no point)\b.*"),
+    (Sense::Rule, r"(?:under no circumstances|at no point),? (?:should|must|may) you\b.*"),
     (Sense::Rule, r"(?:ask|check with) me (?:first )?before (?:you )?\S.*"),
     (
         Sense::Rule,
-        r"(?:for|in|within) this (?:repo|repository|project|codebase|code base|team|company|monorepo)[,:]? (?:we |you |please )*(?:always |never |only )?(?:use|prefer|keep|write|avoid|follow|stick|name|put|run|don['’]t|do not|commit|squash|rebase|indent|format)\b.*",
+        r"(?:for|in|within) this (?:repo|repository|project|codebase|code base|team|company|monorepo)[,:]? (?:please )?(?:we (?:always |never |only )?(?:use|prefer|write|avoid|follow|stick|name|put|don['’]t|do not|commit|squash|rebase|indent|format)|(?:always|never|only|prefer|avoid|use|stick|follow|don['’]t|do not))\b.*",
     ),
     (
         Sense::Rule,
@@ -120,42 +142,48 @@ const PERSON: &[Row] = &[
     (Sense::Liking, r"i like \S.*\b(?:better|more|rather) than\b.*|i['’]d rather (?:always|never)\s.*"),
     (
         Sense::About,
-        r"i(?:['’]m| am) (?:an? |the )?(?:[\w/+#.-]+ ){0,4}(?:engineer|developer|programmer|scientist|designer|manager|architect|student|teacher|professor|researcher|analyst|administrator|admin|sysadmin|sre|dba|cto|ceo|founder|lead|consultant|contractor|intern|writer|lawyer|doctor|physician|nurse|accountant|maintainer|beginner|novice|physicist|biologist|chemist|mathematician|economist|journalist|editor|translator|violinist|musician|statistician|tester|librarian|owner)\b",
+        r"(?P<first>i)(?:['’]m| am) an? (?:[\w/+#.-]+ ){0,4}(?:engineer|developer|programmer|scientist|designer|manager|architect|student|teacher|professor|researcher|analyst|administrator|admin|sysadmin|sre|dba|cto|ceo|founder|lead|consultant|contractor|intern|writer|lawyer|doctor|physician|nurse|accountant|maintainer|beginner|novice|physicist|biologist|chemist|mathematician|economist|journalist|editor|translator|violinist|musician|statistician|tester|librarian)(?:[,.;!]|$| (?:and|at|for|in|by|with|who|but|here|on|so|from)\b)",
     ),
     (
         Sense::About,
-        r"i(?:['’]m| am) (?:red-green )?(?:colou?r[ -]?blind|deaf|hard of hearing|dyslexic|left-handed|blind|visually impaired|new to|not familiar with|unfamiliar with|allergic to|based in|a native)\b.*",
-    ),
-    (Sense::About, r"i (?:work|live) (?:from|as|at|in|for|remotely|part[- ]time|with)\b.*"),
-    (
-        Sense::About,
-        r"my (?:role|job|job title|title|time ?zone|name|native language|mother tongue|first language|background|pronouns|working hours|work hours|working days|office hours)(?: here)? (?:is|are)\s.*",
+        r"(?P<first>i)(?:['’]m| am) (?:red-green )?(?:colou?r[ -]?blind|deaf|hard of hearing|dyslexic|left-handed|blind|visually impaired|new to|allergic to|based in|a native)\b.*",
     ),
     (
         Sense::About,
-        r"i(?:['’]ve| have) (?:been )?(?:writing|using|working with|programming|coding|doing|written|used|worked with|programmed|done)\s.*\bfor\b.*\b(?:years?|decades?|months)\b.*",
+        r"(?P<first>i) (?:work (?:as an?|for (?:an?|the|(?-i:[A-Z]))|remotely|part[- ]time|from home|(?:from|at|in) (?-i:[A-Z]))|live in (?-i:[A-Z])).*",
     ),
     (
         Sense::About,
-        r"i(?:['’]ve| have) never (?:used|written|worked with|touched|done|learned|seen)\s.*|i don['’]t (?:know|speak|understand) (?:any )?[A-Z]\w+.*",
+        r"my (?:name is (?-i:[A-Z])|(?:role|job|job title) is (?:an?|to)\b).*|my (?:time ?zone|native language|mother tongue|first language|pronouns|working hours|work hours|working days|office hours)(?: here)? (?:is|are)\s.*",
     ),
-    (Sense::About, r"i know [\w+#., -]+ (?:very |really |quite |pretty )?well\b.*|i speak [A-Z]\w+.*"),
+    (
+        Sense::About,
+        r"(?P<first>i)(?:['’]ve| have) (?:been )?(?:writing|using|working with|programming|coding|doing|written|used|worked with|programmed|done)\s.*\bfor\b.*\b(?:years?|decades?)\b.*",
+    ),
+    (
+        Sense::About,
+        r"(?P<first>i)(?:['’]ve| have) never (?:used|written|worked with|touched|learned)\s.*|i don['’]t speak (?:any )?(?-i:[A-Z])\w+.*",
+    ),
+    (Sense::About, r"i know [\w+#., -]+ (?:very |really |quite |pretty )?well\b.*|i speak (?-i:[A-Z])\w+.*"),
     (Sense::About, r"(?:please )?call me (?-i:[A-Z])\w+[.!,]?.*"),
 ];
 
 const PROJECT: &[Row] = &[
     (
         Sense::Decision,
-        r"(?:we|the team|our team|everyone|everybody|all of us)(?:['’]ve| have| has)?(?: all| finally| just| now| already| also| jointly| collectively)* (?:decided|agreed|resolved|concluded|settled) (?:to|that|on|upon|against|not|we|it)\b.*",
+        r"(?:we|the team|our team|everyone|everybody|all of us)(?:['’]ve| have| has)?(?: all| finally| just| now| already| also| jointly| collectively)* (?:decided|agreed|resolved|concluded|settled)(?: with (?:[\w-]+ ){1,3}?)? ?\b(?:to|that|on|upon|against|not|we)\b.*",
     ),
-    (Sense::Decision, r"i(?:['’]ve| have) decided (?:that )?(?:we|the)\b.*"),
-    (Sense::Decision, r"(?:decided|agreed)(?::| (?:to|that|on|against|not to))\s.*"),
+    (
+        Sense::Decision,
+        r"i(?:['’]ve| have) decided (?:(?:that )?(?:we|the)|on|against|to (?:use|go with|drop|switch|move|stay with|keep|adopt|stick|replace))\b.*",
+    ),
+    (Sense::Decision, r"(?:decided|agreed):\s.*|(?P<first>decided) (?:to|that|on|against|not to)\s.*"),
     (Sense::Decision, r"it(?:['’]s| is| was| has been) (?:now |finally )?(?:decided|agreed|settled)\b(?::| that) .*"),
     (Sense::Decision, r"(?:decision|final decision)(?: made)?(?: (?:on|about|for) [^:]{1,60})?:\s.*"),
     (Sense::Decision, r"(?:the|our) (?:final )?decision (?:is|was) (?:to|that|not)\b.*"),
     (
         Sense::Decision,
-        r"we (?:chose|picked|went with|(?:are|['’]re) going with|opted for)\s.*\b(?:over|instead of|rather than|for the|for our|because|and not)\b.*",
+        r"we (?:chose|picked|went with|(?:are|['’]re) going with|opted for)\s.*\b(?:over|instead of|rather than|for the|for our|because)\b.*",
     ),
     (Sense::Decision, r"(?:we|they) (?:talked|discussed)\b[^:]{0,30}agreed:\s.*"),
     (
@@ -164,7 +192,7 @@ const PROJECT: &[Row] = &[
     ),
     (
         Sense::Deadline,
-        r"(?:the|our|my|his|her|their|[\w'’.-]+['’]s) (?:[\w'’/&.-]+ ){0,8}?(?:deadline|cut-?off|freeze|release|launch|demo|audit|contract|licen[cs]e|milestone|go-live|migration|certificate|trial|sprint|review|exam|defen[cs]e|conference|submission|rollout|maintenance window|offsite|embargo|support|sabbatical)(?: [\w'’/&.-]+){0,6}? (?:is|are|ends?|expires?|starts?|begins?|closes?|runs out|runs until|goes live|ships?|falls|happens|takes place|lasts)\b.*",
+        r"(?:the|our|my|his|her|their|[\w'’.-]+['’]s) (?:[\w'’/&.-]+ ){0,8}?(?:deadline|cut-?off|freeze|release|launch|demo|audit|contract|licen[cs]e|milestone|go-live|migration|certificate|trial|sprint|review|exam|defen[cs]e|conference|submission|rollout|maintenance window|offsite|embargo|support|sabbatical)(?: [\w'’/&.-]+){0,6}? (?:(?:is|are) (?:now |already |moved |on |by |in |due |at |from |until |set |the |scheduled |planned |next |this |tomorrow|\d|(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec))|(?:ends?|expires?|starts?|begins?|closes?|runs out|runs until|goes live|ships?|falls|happens|takes place|lasts)\b).*",
     ),
     (
         Sense::Deadline,
@@ -172,29 +200,33 @@ const PROJECT: &[Row] = &[
     ),
     (
         Sense::Deadline,
-        r"there(?:['’]s| is| will be) (?:an? )?(?:[\w-]+ ){0,4}(?:freeze|outage|maintenance|release|audit|review|deadline|demo|launch|downtime)\b.*",
+        r"there(?:['’]s| is| will be) (?:an? )?(?:[\w-]+ ){0,4}(?:freeze|outage|maintenance|release|audit|deadline|demo|launch|downtime)\b.*",
     ),
     (
         Sense::Deadline,
-        r"we (?:freeze|ship|launch|release|go live|cut the release|present|demo|migrate|cut over|['’]re launching|are launching|['’]re shipping|are shipping|must (?:ship|deliver|be done|be live)|have until)\b.*",
+        r"we (?:freeze|ship|launch|go live|cut the release|cut over|['’]re launching|are launching|['’]re shipping|are shipping|must (?:ship|deliver|be done|be live)|have until)\b.*",
     ),
     (
         Sense::Deadline,
-        r"(?:hard )?deadline(?: for [^:.]{1,60})?(?::| is)\s.*|(?:code |feature |release )?freeze (?:is|starts|begins|ends)\b.*",
+        r"(?:hard )?deadline for [^:.]{1,60}(?::| is)\s.*|(?:code |feature |release )?freeze (?:is|starts|begins|ends)\b.*",
     ),
 ];
 
 const PLACES: &[Row] = &[
     (
         Sense::Whereabouts,
+        r"(?:[\w'’/&.-]+ +){1,14}?(?:is|are|gets?|being) (?:all |now |also |always |only )*(?:tracked|filed) (?:in|on|at|under|with|via)\b\s*(?:the |our |a |an |my )?(?-i:[A-Z@]).*",
+    ),
+    (
+        Sense::Whereabouts,
         r"(?:the|our|my|all) [^.:]{3,60}? (?:is|are|lives?|sits?)(?: here| at| on| under)?:?\s+(?-i:https?://|[\w-]+(?:\.[\w-]+)+/)\S.*",
     ),
     (
         Sense::Whereabouts,
-        r"(?:[\w'’/&.-]+[, ]+){1,14}?(?:is|are|gets?|being) (?:all |now |also |always |only )*(?:tracked|documented|kept|listed|filed|logged|collected|archived|recorded|described|managed|planned|discussed|posted|written down|written up|maintained) (?:in|on|at|under|with|via)\b\s*(?:the |our |a |an |my )?(?-i:https?://|[\w-]+(?:\.[\w-]+)+/|#\w|[A-Z]|@|wiki|tracker|spreadsheet|board|team drive|shared drive|issue tracker|channel|runbook|[a-z-]+ (?:board|wiki|channel|project|page|space|tracker|spreadsheet|sheet|runbook|drive|dashboard)).*",
+        r"(?:[\w'’/&.-]+ +){1,14}?(?:is|are|gets?|being) (?:all |now |also |always |only )*(?:tracked|documented|kept|listed|filed|archived|described|managed|planned|discussed|posted|written down|written up|maintained) (?:in|on|at|under|with|via)\b\s*(?:the |our |a |an |my )?(?-i:https?://|[\w-]+(?:\.[\w-]+)+/|#[a-z]|Linear|Jira|Notion|Confluence|Slack|Grafana|Sentry|Datadog|Trello|Asana|Figma|Airtable|SharePoint|Google|wiki|tracker|spreadsheet|board|team drive|shared drive|issue tracker|channel|runbook|[a-z-]+ (?:board|wiki|channel|project|page|space|tracker|spreadsheet|sheet|runbook|drive|dashboard)).*",
     ),
     (
         Sense::Whereabouts,
-        r#"(?:[\w'’/&.-]+[, ]+){1,14}?(?:is|are|lives?|sits?|stays?|can be found|(?:is|are) found) (?:in|on|at|under)\b\s*(?:the |our |a |an |my )?(?-i:https?://|[\w-]+(?:\.[\w-]+)+/|#[a-z]|(?:[A-Za-z"“_”-]+ ){0,4}(?:Linear|Jira|Notion|Confluence|Slack|Grafana|Sentry|Datadog|Trello|Asana|Figma|Airtable|SharePoint|Google Drive|wiki|Wiki|issue tracker|spreadsheet|dashboard|kanban board|runbook)).*"#,
+        r#"(?:[\w'’/&.-]+ +){1,14}?(?:is|are|lives?|sits?|stays?|can be found|(?:is|are) found) (?:in|on|at|under)\b\s*(?:the |our |a |an |my )?(?-i:https?://|[\w-]+(?:\.[\w-]+)+/|#[a-z]|(?:[A-Za-z"“_”-]+ ){0,4}(?:Linear|Jira|Notion|Confluence|Slack|Grafana|Sentry|Datadog|Trello|Asana|Figma|Airtable|SharePoint|Google Drive|wiki|Wiki|issue tracker)(?:[.,;!]|$| (?:under|in|as|at|page|project|space|board|channel)\b)).*"#,
     ),
 ];

@@ -6,6 +6,7 @@ pub(super) const EUROPEAN: Language = Language {
     rows: &[GERMAN, FRENCH, SPANISH],
     lead: r"(?:bitte|und|aber|ok(?:ay)?|nein|ja|also|übrigens|gut|danke|s'il te plaît|s’il te plaît|oui|non|et|mais|merci|alors|au fait|por favor|sí|no|y|pero|gracias|además|por cierto)\b",
     joints: r"[,;:—–]\s+|\s(?:aber|und|mais|et|pero|y)\s",
+    before: r"(?:(?:noch (?:etwas|eins)|kurze notiz|wichtig|korrektur|in diesem (?:projekt|repo)|encore une chose|important|dans ce (?:projet|dépôt)|una cosa más|importante|en este (?:proyecto|repositorio)|cuidado)[\s,:;—–-]*)+",
 };
 
 const GERMAN: &[Row] = &[

@@ -137,16 +137,26 @@ impl Found {
 impl Reading<'_> {
     fn read_into(&self, all: &mut Vec<Found>) {
         let text = own(self.message);
-        let sentences = own_sentences(&text);
+        let text = doubt::unpasted(&text);
+        let sentences = own_sentences(text);
         if sentences.iter().any(|sentence| doubt::is_off_the_record(sentence.text)) {
             return all.truncate(self.before(all));
         }
+        if doubt::is_jest(text) || sentences.iter().any(|sentence| doubt::casts_a_role(sentence.text)) {
+            return;
+        }
         let is_document = sentences.len() > DOCUMENT;
+        let has_task = sentences.iter().any(|sentence| phrase::is_task(sentence.text));
         let mut here: Vec<Found> = Vec::new();
         let mut last: Option<(usize, Sense)> = None;
         for (at, sentence) in sentences.iter().enumerate() {
+            if doubt::takes_back(sentence.text) {
+                here.pop();
+                continue;
+            }
             let Some(phrase) = phrase::of(sentence.text) else { continue };
-            if is_document && !phrase.sense.is_asked_for() {
+            let of_task = has_task && !doubt::outlives_task(phrase.sense, sentence.text);
+            if of_task || (is_document && !phrase.sense.is_asked_for()) || self.is_answer(&phrase, sentence.text) {
                 continue;
             }
             match phrase.sense {
@@ -158,7 +168,7 @@ impl Reading<'_> {
                     let before = &sentences[..at];
                     // What was said just now is kept as it was asked for, once.
                     here.retain(|found| !before.iter().any(|sentence| found.quote.contains(sentence.text)));
-                    here.extend(self.all_of(&text, before));
+                    here.extend(self.all_of(text, before));
                 }
                 _ => {
                     let goes_on =
@@ -166,7 +176,7 @@ impl Reading<'_> {
                     let Some(found) = self.found(&phrase, sentence, sentences.get(at + 1)) else { continue };
                     last = Some((at, phrase.sense));
                     match here.last_mut().filter(|_| goes_on) {
-                        Some(before) => before.go_on(found, &text),
+                        Some(before) => before.go_on(found, text),
                         None => here.push(found),
                     }
                 }
@@ -176,6 +186,12 @@ impl Reading<'_> {
             all.retain(|known| !found.replaces(known));
             all.push(found);
         }
+    }
+
+    /// "I prefer the small one" to somebody who has just asked which is an answer, and no rule.
+    fn is_answer(&self, phrase: &Phrase<'_>, sentence: &str) -> bool {
+        let asked = self.answered.is_some_and(|answer| doubt::is_question(&answer.text()));
+        phrase.sense == Sense::Liking && asked && !doubt::is_lasting(sentence)
     }
 
     /// How many were found before the message that this one answers to.
@@ -241,7 +257,8 @@ impl Reading<'_> {
     }
 
     fn topic(&self, phrase: &Phrase<'_>, quote: &str, reason: Option<&str>) -> Found {
-        let sense = if phrase.sense == Sense::Remember { self.plainly(phrase.what) } else { phrase.sense };
+        let asked = matches!(phrase.sense, Sense::Remember | Sense::Mind);
+        let sense = if asked { self.plainly(phrase.what) } else { phrase.sense };
         let kind = sense.kind().unwrap_or_else(|| kind_of(phrase.what).0);
         let sense = if kind == Kind::Feedback { Sense::Rule } else { sense };
         let dated = |text: &str| if kind == Kind::Project { dates::absolute(text, self.day) } else { text.to_owned() };

@@ -11,6 +11,8 @@ use std::sync::LazyLock;
 pub(super) enum Sense {
     /// "Remember that …"
     Remember,
+    /// "Keep in mind that …": asked for, unless it goes with a task.
+    Mind,
     /// "…. Remember this."
     RememberThis,
     /// "Always …", "from now on …"
@@ -43,18 +45,20 @@ impl Sense {
             Sense::About => Some(Kind::User),
             Sense::Decision | Sense::Deadline => Some(Kind::Project),
             Sense::Whereabouts => Some(Kind::Reference),
-            Sense::Remember | Sense::RememberThis | Sense::Forget | Sense::TakeBack => None,
+            Sense::Remember | Sense::Mind | Sense::RememberThis | Sense::Forget | Sense::TakeBack => None,
         }
     }
 
     /// Whether the person spoke of remembering itself.
     pub(super) fn is_asked_for(self) -> bool {
-        matches!(self, Sense::Remember | Sense::RememberThis | Sense::Forget | Sense::TakeBack)
+        matches!(self, Sense::Remember | Sense::Mind | Sense::RememberThis | Sense::Forget | Sense::TakeBack)
     }
 
     /// Whether the next sentence, of that sense, says more of the same.
     pub(super) fn goes_on_as(self, next: Sense) -> bool {
-        (self.must_last() && next.must_last()) || (self == Sense::About && next == Sense::About)
+        (self.must_last() && next.must_last())
+            || (self == Sense::About && next == Sense::About)
+            || (self == Sense::Decision && next == Sense::Deadline)
     }
 
     /// Whether it holds only if it is meant for more than this moment.
@@ -72,8 +76,8 @@ pub(super) struct Phrase<'a> {
 }
 
 /// One row of a language's table. The pattern is tried where a clause begins; its group `what` is what is said, and without one
-/// the whole sentence is. A group `verb`, or `doing`, must be something that one tells an
-/// agent to do.
+/// the whole sentence is. A group `verb`, or `doing`, must be something that one tells an agent to do; a group `first` must
+/// open the sentence, since behind another clause somebody else may be meant, or something said in passing.
 pub(super) type Row = (Sense, &'static str);
 
 /// The phrases of a language.
@@ -81,6 +85,7 @@ pub(super) struct Table {
     rows: Vec<(Sense, Regex)>,
     lead: Option<Regex>,
     joints: Option<Regex>,
+    before: Option<Regex>,
 }
 
 impl Table {
@@ -90,6 +95,7 @@ impl Table {
             rows: language.rows.iter().copied().flatten().filter_map(compiled).collect(),
             lead: Regex::new(&format!("(?i)^(?:(?:{})[\\s,:.!，：！。]*)+", language.lead)).ok(),
             joints: Regex::new(&format!("(?i)(?:{})", language.joints)).ok(),
+            before: Regex::new(&format!("(?i)^(?:{})$", language.before)).ok(),
         }
     }
 
@@ -99,13 +105,25 @@ impl Table {
         &text[end..]
     }
 
+    /// Where the clauses of a sentence begin.
+    fn starts(&self, masked: &str) -> impl Iterator<Item = usize> {
+        let joints = self.joints.as_ref().map(|joints| joints.find_iter(masked).map(|joint| joint.end()));
+        std::iter::once(0).chain(joints.into_iter().flatten())
+    }
+
+    /// Whether what stands before a clause leaves it what it says. "At school, never …" and "Bob: never …" do not.
+    fn leaves_alone(&self, before: &str) -> bool {
+        let told = self.behind_lead(before.trim_start());
+        told.is_empty() || self.before.as_ref().is_some_and(|known| known.is_match(told))
+    }
+
     fn find<'a>(&self, sentence: &'a str, masked: &str) -> Option<Phrase<'a>> {
-        let joints = self.joints.as_ref()?.find_iter(masked).map(|joint| joint.end());
-        for start in std::iter::once(0).chain(joints) {
+        for start in self.starts(masked).filter(|start| self.leaves_alone(&masked[..*start])) {
             let clause = self.behind_lead(masked[start..].trim_start());
             let at = masked.len() - clause.len();
             let hit = self.rows.iter().find_map(|(sense, pattern)| {
                 let caught = pattern.captures(clause)?;
+                (start == 0 || caught.name("first").is_none()).then_some(())?;
                 caught.name("verb").is_none_or(|verb| words::is_order(verb.as_str())).then_some(())?;
                 caught.name("doing").is_none_or(|doing| words::is_ordered(doing.as_str())).then_some(())?;
                 let what = match caught.name("what") {
@@ -129,6 +147,8 @@ pub(super) struct Language {
     pub(super) lead: &'static str,
     /// What stands between two clauses.
     pub(super) joints: &'static str,
+    /// What may stand before a clause, with the joint, and take nothing from it.
+    pub(super) before: &'static str,
 }
 
 static OTHER: LazyLock<[Table; 2]> = LazyLock::new(|| [Table::of(&english::ENGLISH), Table::of(&european::EUROPEAN)]);
@@ -141,9 +161,34 @@ pub(super) fn of(sentence: &str) -> Option<Phrase<'_>> {
     let doubtful = doubt::is_question(sentence)
         || doubt::is_jest(sentence)
         || (!asked && (doubt::is_supposed(sentence) || doubt::is_reported(&words::masked(sentence))))
+        || (!asked && doubt::is_elsewhere(sentence))
         || ((phrase.sense.must_last() || phrase.sense == Sense::About) && doubt::is_momentary(sentence))
-        || (phrase.sense == Sense::Remember && doubt::is_just_for_now(sentence));
+        || (phrase.sense == Sense::Decision && doubt::is_for_this(sentence))
+        || (!matches!(phrase.sense, Sense::Forget | Sense::TakeBack) && doubt::is_just_for_now(sentence));
     (!doubtful).then_some(phrase)
+}
+
+/// Whether a sentence gives a task: it orders something, or asks for it, and says nothing that lasts.
+pub(super) fn is_task(sentence: &str) -> bool {
+    find(sentence).is_none() && orders(sentence).any(|orders| orders)
+}
+
+/// Whether a ban goes with an order: "don't recurse, write a loop".
+pub(super) fn is_beside_order(ban: &str) -> bool {
+    orders(ban).skip(1).any(|orders| orders)
+}
+
+/// Of every clause of a sentence, whether it is a plain order.
+fn orders(sentence: &str) -> impl Iterator<Item = bool> {
+    let masked = words::masked(sentence);
+    let tongue = Tongue::of(sentence);
+    let table = if tongue == Tongue::Han { &*HAN } else { &OTHER[0] };
+    let starts: Vec<usize> = table.starts(&masked).collect();
+    starts.into_iter().map(move |at| {
+        let clause = table.behind_lead(masked[at..].trim_start());
+        let first = clause.split(|c: char| !c.is_alphanumeric() && c != '-').next().unwrap_or_default();
+        doubt::is_asked_to(clause) || (tongue == Tongue::Other && words::is_order(first))
+    })
 }
 
 /// The sense of words alone, whether they are meant or not.
@@ -169,7 +214,7 @@ mod tests {
             let rows: usize = language.rows.iter().map(|rows| rows.len()).sum();
             let table = Table::of(language);
             assert_eq!(table.rows.len(), rows);
-            assert!(table.lead.is_some() && table.joints.is_some());
+            assert!(table.lead.is_some() && table.joints.is_some() && table.before.is_some());
         }
     }
 }

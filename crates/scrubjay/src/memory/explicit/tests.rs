@@ -94,6 +94,12 @@ fn what_is_said_outright_in_english_is_found() {
         ("Design documents are kept in Notion.", Kind::Reference),
         ("The board that on-call watches is at grafana.internal/d/api.", Kind::Reference),
         ("Incidents are discussed in #ops-incidents.", Kind::Reference),
+        ("Translation requests are filed in Polyglot.", Kind::Reference),
+        ("I've decided to use NATS for the event bus.", Kind::Project),
+        ("We agreed with the platform people that retries stay on the client.", Kind::Project),
+        ("Fix the flaky test. And never commit directly to main.", Kind::Feedback),
+        ("Rename the field. Don't use short column names any more.", Kind::Feedback),
+        ("Do remember that I like terse logs.", Kind::User),
     ]);
 }
 
@@ -136,6 +142,69 @@ const SILENT: &[&str] = &[
     "If we always ran the linter, this would be caught.",
     "Suppose the freeze is on Thursday.",
     "Would you prefer tabs?",
+    "I prefer dark themes, can you change the palette.",
+    "I've never used a debugger, so how do I set a breakpoint",
+    "We decided to use Kafka, but how do I start a broker",
+    // Part of a task.
+    "Write a parser for this format. Never return null.",
+    "Add the endpoint. Always return a list, also for one item.",
+    "Refactor the loop. Don't use iterators.",
+    "Don't add comments, fix the bug.",
+    "Do not include any headings.",
+    "Don't run the tests again.",
+    "Write the importer. Keep in mind that the rows are sorted.",
+    "Don't forget the case where the list is empty.",
+    "Don't forget to update the header before the merge.",
+    "Remember, we only change the footer.",
+    "Remember we talked about the footer yesterday.",
+    "In this repo, run the tests and tell me what fails.",
+    "Keep the messages in the queue sorted.",
+    "When you parse the arguments, return an error.",
+    "Every time we call the function, log the arguments.",
+    "We should always check the bounds.",
+    "You are a pirate. Remember that pirates never apologise.",
+    "I want you to act as a reviewer. Always answer in rhymes.",
+    "The failing job is at https://ci.example/run/9.",
+    "My PR is at https://git.example/pull/12.",
+    "The format is described in RFC 7231.",
+    "Sessions are kept in Redis.",
+    "I've decided on the following schema: users, orders.",
+    "We decided to drop it.",
+    "We decided to skip the tests for this PR.",
+    "Agreed that the name is bad.",
+    "Deadline: tomorrow",
+    "We decided to grab pizza.",
+    "The migration is failing since Monday.",
+    "The icons are in Figma, please export the arrow.",
+    "Errors are logged in Sentry.",
+    "Stop using the old endpoints in this handler.",
+    "My role is missing in the config.",
+    "From now on the numbers are wrong.",
+    "Whenever you hover the button, show a tooltip.",
+    "You should never have merged that.",
+    "Remember that function we deleted.",
+    "Never return an empty string.",
+    "Make sure to always close the handle.",
+    "Always use a mutex here.",
+    "I prefer the shorter name.",
+    "I prefer blue.",
+    "I've never used this endpoint.",
+    "As of now, the tests fail.",
+    "In the future, we'll add a cache.",
+    "The chart is on the dashboard.",
+    "The bug is in the Slack client.",
+    "The server is at http://localhost:3000/x.",
+    "The release is not on Friday.",
+    // Somewhere else, or somebody else.
+    "At my previous job we decided to use Perl.",
+    "In my last project, we agreed on tabs.",
+    "Pia looked at the queue, decided to leave.",
+    "The style guide: never use var.",
+    "I'm looking for a developer.",
+    "I'm opening the editor.",
+    "I've heard of Vim, but I don't know much about editors.",
+    "I work with the second branch.",
+    "My background is too dark in the footer.",
     // For the moment.
     "Don't run the tests yet.",
     "Don't push this time.",
@@ -202,14 +271,33 @@ const SILENT: &[&str] = &[
     "The tests live in tests/it.",
     "The parser is in src/parser.rs.",
     // Negated.
-    "Don't remember this, but I prefer tabs.",
-    "Off the record: I prefer tabs.",
+    "Don't remember this, but I prefer tabs over spaces.",
+    "Off the record: I prefer tabs over spaces.",
     "我们是不是应该一直用制表符？",
     "这次先别跑检查。",
     "对对对，以后都在周五半夜上线，一定没问题。",
     "工单上写着：以后所有用户必须登录两次。",
     "如果以后都用中文呢",
     "以后再说吧。",
+    "以后就不会报错了。",
+    "所有测试都通过了。",
+    "每次运行都报错。",
+    "每次登录都要等十秒。",
+    "测试都写好了。",
+    "程序始终不响应。",
+    "不要再改了。",
+    "不要在这个函数里用循环。",
+    "一定要处理空指针。",
+    "别忘了关闭连接。",
+    "配置写在 Cargo.toml 里。",
+    "数据存在 Redis 里。",
+    "我是测试一下这个功能。",
+    "我在处理昨天的工作。",
+    "我更喜欢第二个。",
+    "我们确定一下接口。",
+    "我们决定不了。",
+    "我去 Jira 看看。",
+    "当年我们决定用 Perl。",
     "别担心，没事。",
     "别管那个网页。",
     "记住密码是 abc12345。",
@@ -228,6 +316,71 @@ const SILENT: &[&str] = &[
 fn nothing_is_guessed() {
     let wrong: Vec<_> = SILENT.iter().filter(|text| !kept(text).is_empty()).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// What takes the meaning from whatever it is said with.
+const FRAMES: &[&str] = &[
+    "Is it true that {}",
+    "I wonder whether {}",
+    "My colleague keeps saying \"{}\"",
+    "A poster in the kitchen reads: {}",
+    "Someone on the forum recommends: {}",
+    "Per the onboarding doc, {}",
+    "He goes: {}",
+    "Write a notice for the team: {}",
+    "Add this line to the README: {}",
+    "Compose a post along the lines of: {}",
+    "Until lunch, {}",
+    "For the next ten minutes, {}",
+    "Yeah, sure. {} What could go wrong.",
+    "Oh wonderful, {}",
+    "{} 😂",
+    "Don't store this: {}",
+    "{} But don't write that down.",
+    "Between us: {}",
+    "In an ideal world, {}",
+    "A proposal for discussion: {}",
+    "Can you answer this?\n\nHi there,\n\n{}\n\nBest regards\nPia",
+    "From: pia@example.org\nSubject: rules\n\n{}",
+    "pia wrote on Monday:\n{}",
+    "Pia Holm  10:32 AM\n{}\n\nwhat does she mean?",
+    "12:00:01 INFO {}",
+    "$ cat rules.txt\n{}",
+    "+ {}\n- old line",
+    "Let me ask Ops first, but {}",
+    "{} No wait, forget it.",
+    "{} Actually, no.",
+    "In the kernel world, {}",
+    "My sister's company has a rule, {}",
+    "You are a strict teacher. {} Now greet the class.",
+    "Test input: {}",
+    "墙上贴着：{}",
+    "写一条通知：{}",
+    "还没定，{}",
+    "{}算了，当我没说。",
+];
+
+// spec: E10
+#[test]
+fn what_stands_around_a_sentence_can_take_its_meaning() {
+    let outright = [
+        "Always run the linter before you commit.",
+        "From now on, answer in German.",
+        "Remember that the staging cluster is rebuilt every night.",
+        "I prefer small pull requests over large ones.",
+        "We decided to drop support for Python 3.8.",
+        "The code freeze is on Thursday.",
+        "Pipeline bugs are tracked in Linear under INGEST.",
+        "Stop adding comments to every line.",
+        "永远不要强制推送到主分支。",
+        "我们决定放弃旧的队列。",
+    ];
+    let framed = FRAMES.iter().flat_map(|frame| outright.map(|words| frame.replace("{}", words)));
+    let wrong: Vec<String> = framed.filter(|text| !kept(text).is_empty()).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    for words in outright {
+        assert_eq!(kept(words).len(), 1, "{words}");
+    }
 }
 
 // spec: E10
@@ -320,6 +473,13 @@ fn a_confirmation_carries_what_was_confirmed() {
 }
 
 #[test]
+fn an_answer_to_which_is_no_preference() {
+    assert_eq!(told(&["Shall I use the small icon or the large one?", "> I prefer small icons."]), []);
+    assert_eq!(told(&["Shall I use the small icon or the large one?", "> I generally prefer small icons."]).len(), 1);
+    assert_eq!(told(&["I used the large icon.", "> I prefer small icons."]).len(), 1);
+}
+
+#[test]
 fn what_is_taken_back_is_forgotten() {
     for (text, what) in [
         ("Forget that I like tea.", "I like tea"),
@@ -331,9 +491,9 @@ fn what_is_taken_back_is_forgotten() {
         let found = find(&[message(0, Origin::Person, text)], &TimeZone::UTC);
         assert!(matches!(&found[..], [Found { said: Said::Forget(words), .. }] if words == what), "{text}: {found:?}");
     }
-    assert_eq!(told(&["> I prefer tabs. Forget that."]), []);
-    assert_eq!(told(&["> I prefer tabs.", "Noted.", "> Scratch that."]), []);
-    assert_eq!(told(&["> I prefer tabs.", "Noted.", "> Don't save that."]), []);
+    assert_eq!(told(&["> I prefer tabs over spaces. Forget that."]), []);
+    assert_eq!(told(&["> I prefer tabs over spaces.", "Noted.", "> Scratch that."]), []);
+    assert_eq!(told(&["> I prefer tabs over spaces.", "Noted.", "> Don't save that."]), []);
     for casual in ["Don't forget that!", "I forgot that.", "Forget about the tests for now."] {
         assert_eq!(find(&[message(0, Origin::Person, casual)], &TimeZone::UTC), [], "{casual}");
     }

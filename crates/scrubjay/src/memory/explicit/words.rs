@@ -26,21 +26,24 @@ impl Tongue {
 }
 
 const PAIRS: &[(char, char)] =
-    &[('"', '"'), ('“', '”'), ('„', '“'), ('«', '»'), ('「', '」'), ('『', '』'), ('‘', '’'), ('`', '`')];
+    &[('"', '"'), ('“', '”'), ('„', '“'), ('«', '»'), ('「', '」'), ('『', '』'), ('‘', '’'), ('\'', '\''), ('`', '`')];
 
 /// The text with everything between quotation marks made opaque, byte for byte, and apostrophes made plain in meaning only.
 pub(super) fn masked(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut until: Option<char> = None;
     for (at, c) in text.char_indices() {
+        let (before, after) = (text[..at].chars().next_back(), text[at + c.len_utf8()..].chars().next());
+        let in_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
         match until {
-            Some(close) if c == close => {
+            Some(close) if c == close && (c != '\'' || !in_word(after)) => {
                 until = None;
                 out.push(c);
             }
             Some(_) => out.extend(std::iter::repeat_n('_', c.len_utf8())),
             None => {
-                let pair = PAIRS.iter().find(|(open, _)| *open == c).map(|(_, close)| *close);
+                let opens = |open: char| open == c && (c != '\'' || !in_word(before));
+                let pair = PAIRS.iter().find(|(open, _)| opens(*open)).map(|(_, close)| *close);
                 until = pair.filter(|close| text[at + c.len_utf8()..].contains(*close));
                 out.push(c);
             }
