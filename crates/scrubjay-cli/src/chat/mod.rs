@@ -4,6 +4,7 @@ mod answering;
 mod asides;
 mod compacting;
 mod consent;
+mod dreaming;
 mod hiding;
 mod includes;
 mod jobs;
