@@ -6,13 +6,19 @@ use crate::failure::{Exit, Failure};
 use crate::memories;
 use crate::paper::{Ink, Paper, Tone, counted, dollars, grouped};
 use crate::remembered;
+use crate::report::ago;
 use crate::seat::WallClock;
 use crate::workplace::Workplace;
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use scrubjay::Session;
 use scrubjay::agents::jobs::Card;
-use scrubjay::memory::dreaming::{DreamError, Dreams, ERRAND, Finding, Landed, Mode, Proposal, Report, Step, Tried};
-use scrubjay::memory::{FileDiff, SharedMemory, Source};
+use scrubjay::limits::Limits;
+use scrubjay::memory::dreaming::{
+    Closed, DreamError, Dreams, ERRAND, Finding, Gates, Landed, Mode, Proposal, Report, Step, Switch, Tried,
+};
+use scrubjay::memory::{FileDiff, Repairs, SharedMemory, Source};
+use scrubjay::settings::{Settings, key};
 use scrubjay::tools::shown;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -57,12 +63,54 @@ impl Wish {
 
 /// Dreams over this project's memory, where no session is open.
 pub(crate) fn open(workplace: &Workplace, paper: &Paper) -> Result<Dreams, Failure> {
+    let (dreams, repairs) = open_quietly(workplace)?;
+    memories::notices(&repairs).iter().for_each(|notice| paper.warn(notice));
+    Ok(dreams)
+}
+
+/// The same, and what was found out of order.
+pub(crate) fn open_quietly(workplace: &Workplace) -> Result<(Dreams, Repairs), Failure> {
     let (project, clock) = (workplace.project(), Arc::new(WallClock));
     let place = remembered::place(workplace)?;
     let (memory, repairs) = SharedMemory::open(&place, &project, clock.clone(), &workplace.limits)?;
-    memories::notices(&repairs).iter().for_each(|notice| paper.warn(notice));
     let places = [project.dir(), workplace.root.as_path()];
-    Ok(Dreams::outside(memory, places, &workplace.settings, clock, TimeZone::system()))
+    Ok((Dreams::outside(memory, places, &workplace.settings, clock, TimeZone::system()), repairs))
+}
+
+/// How dreams stand: the last one, what waits, and what the next one waits for.
+#[derive(Debug)]
+pub(crate) struct Outlook {
+    pub(crate) last: Option<Timestamp>,
+    pub(crate) waiting: usize,
+    /// The first gate that is closed; `None`: the next answer brings one.
+    pub(crate) closed: Option<Closed>,
+}
+
+impl Outlook {
+    pub(crate) fn of(dreams: &Dreams, settings: &Settings) -> Result<Self, Failure> {
+        let switch = if settings.flag(&key::DREAMING) { Switch::On } else { Switch::Off };
+        let (last, waiting) = (dreams.last()?, dreams.proposals().len());
+        Ok(Self { last, waiting, closed: Gates::default().look(dreams, "", switch).err() })
+    }
+
+    /// `last one 2 h ago, 1 proposal waits; 3 of 5 sessions towards the next`.
+    pub(crate) fn words(&self, now: Timestamp, limits: &Limits) -> String {
+        let mut said = self.last.map_or_else(|| "none yet".to_owned(), |last| format!("last one {}", ago(last, now)));
+        match self.waiting {
+            0 => {}
+            1 => said.push_str(", 1 proposal waits in `scrubjay inbox`"),
+            many => said.push_str(&format!(", {many} proposals wait in `scrubjay inbox`")),
+        }
+        said.push_str("; ");
+        said.push_str(&match &self.closed {
+            None => "the next one begins after an answer".to_owned(),
+            Some(Closed::Off) => "they are switched off (`layers.dreaming`)".to_owned(),
+            Some(Closed::Recent { .. }) => format!("at most one in {} h by itself", limits.dream_every_hours),
+            Some(Closed::FewSessions { new, wanted }) => format!("{new} of {wanted} sessions towards the next"),
+            Some(other) => other.to_string(),
+        });
+        said
+    }
 }
 
 /// Dream in this session, and propose. Nothing is changed.

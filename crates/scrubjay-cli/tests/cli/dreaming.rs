@@ -92,6 +92,10 @@ fn a_dream_without_a_model_proposes_and_the_person_decides() {
     said(&stage.run(&["dream", "--apply", "--dry-run"]).ended_with(0), &["--- a/project_staging.md"]);
     assert_eq!(memories(&stage), before);
 
+    said(
+        &stage.run(&["status"]).ended_with(0),
+        &["dreams     last one just now, 1 proposal waits in `scrubjay inbox`"],
+    );
     stage.run(&["dream", "--reject", &id[..5]]).ended_with(0);
     said(&stage.run(&["inbox"]).ended_with(0), &["nothing waits for you"]);
     said(&stage.run(&["dream"]).ended_with(0), &["nothing to tidy"]);
@@ -205,4 +209,24 @@ async fn the_chat_dreams_and_decides_like_the_commands() {
         terminal.wait_for("is taken back");
     });
     assert!(memories(&stage).contains_key("project_staging"));
+}
+
+// spec: E10
+// spec: E7
+#[tokio::test(flavor = "multi_thread")]
+async fn a_chat_without_a_model_learns_what_is_said_outright_and_says_how_to_take_it_back() {
+    let stage = Stage::offline();
+    let mut terminal = Terminal::start_with(&stage, &["chat"], &[("SCRUBJAY_LAYER_EXTRACTION", "true")]);
+    block(|| {
+        terminal.wait_for_prompt();
+        terminal.type_line("Remember that integration tests must use the real database.");
+        terminal.wait_for("take it back with `scrubjay memory undo 1`");
+        assert!(terminal.wait_for_prompt().contains("Memory saved: "), "the receipt stands under the answer");
+        terminal.press("\u{4}");
+        assert!(terminal.wait_for_end().success());
+    });
+    let listed = stage.run(&["memory", "ls"]).ended_with(0);
+    said(&listed, &["real database"]);
+    stage.run(&["memory", "undo", "1"]).ended_with(0);
+    stage.run(&["memory", "ls"]).ended_with(3);
 }
