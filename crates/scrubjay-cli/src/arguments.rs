@@ -4,8 +4,8 @@ use crate::compaction::Numbers;
 mod memory;
 
 pub(crate) use memory::{
-    CheckFlags, ExportFlags, ForgetFlags, ImportFlags, MemoryCommand, Order, RecallFlags, RecallIn, RememberFlags,
-    Trial, UndoFlags,
+    CheckFlags, DreamFlags, ExportFlags, ForgetFlags, ImportFlags, InboxCommand, MemoryCommand, Order, RecallFlags,
+    RecallIn, RememberFlags, Trial, UndoFlags,
 };
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
@@ -153,6 +153,13 @@ pub(crate) enum Command {
     Recall(RecallFlags),
     /// Remember something in later sessions
     Remember(RememberFlags),
+    /// Put the memory in order: propose what would be merged, dated and removed; --apply does it
+    Dream(DreamFlags),
+    /// What waits for you: what dreams propose, and memories that rest on what others said
+    Inbox {
+        #[command(subcommand)]
+        what: Option<InboxCommand>,
+    },
     /// Take back the last change of the memory, or the one with this number
     Undo(UndoFlags),
     /// Past sessions of this project

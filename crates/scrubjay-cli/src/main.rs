@@ -32,6 +32,7 @@ use arguments::{Arguments, Command, OutputFormat};
 use clap::{CommandFactory as _, Parser as _};
 use environment::Environment;
 use failure::{Exit, Failure};
+use memories::dreams::Wish;
 use paper::{Form, Paper};
 use seat::Seat;
 use std::process::ExitCode;
@@ -81,6 +82,10 @@ async fn run(arguments: &Arguments, environment: Environment, paper: &Paper) -> 
         (Some(Command::Uncompact(flags)), _, _) if !flags.list => {
             let seat = sit_down(arguments, workplace, paper).await?;
             commands::compact::undo(arguments, flags, &seat, paper)
+        }
+        (Some(Command::Dream(flags)), _, _) if flags.wish() == Wish::Dream => {
+            let seat = sit_down(arguments, workplace, paper).await?;
+            commands::dream::run(seat, paper).await
         }
         (Some(command), _, _) => commands::run(command, &workplace, paper).await,
         (None, Some(_), _) => {

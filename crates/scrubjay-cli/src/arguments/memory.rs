@@ -1,5 +1,7 @@
 //! What can be typed about long-term memory.
 
+use crate::memories::dreams::Wish;
+use crate::memories::inbox;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use scrubjay::memory::{Kind, Scope};
@@ -84,6 +86,79 @@ pub(crate) struct ForgetFlags {
     pub(crate) source: Option<String>,
     #[command(flatten)]
     pub(crate) trial: Trial,
+}
+
+/// What a dream is to do.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Without a flag it dreams now and changes nothing: what it would do waits as a proposal. A proposal is \
+                        named by the beginning of its id; without one the newest is meant."
+)]
+pub(crate) struct DreamFlags {
+    /// Do what a proposal says
+    #[arg(long, value_name = "ID", num_args = 0..=1, conflicts_with_all = ["reject", "diff"])]
+    apply: Option<Option<String>>,
+    /// Never propose it again
+    #[arg(long, value_name = "ID", num_args = 0..=1, conflicts_with_all = ["diff", "dry_run"])]
+    reject: Option<Option<String>>,
+    /// Show line by line what a proposal would change
+    #[arg(long, value_name = "ID", num_args = 0..=1, conflicts_with = "dry_run")]
+    diff: Option<Option<String>>,
+    #[command(flatten)]
+    pub(crate) trial: Trial,
+}
+
+impl DreamFlags {
+    /// What the flags ask for.
+    pub(crate) fn wish(&self) -> Wish {
+        match (&self.apply, &self.reject, &self.diff) {
+            (Some(id), _, _) => Wish::Apply(id.clone()),
+            (_, Some(id), _) => Wish::Reject(id.clone()),
+            (_, _, Some(id)) => Wish::Diff(id.clone()),
+            _ if self.trial.dry_run => Wish::Rehearse,
+            _ => Wish::Dream,
+        }
+    }
+}
+
+/// About what waits.
+#[derive(Debug, Subcommand)]
+pub(crate) enum InboxCommand {
+    /// All of one
+    Show {
+        /// Its number, its name or the beginning of its id
+        which: String,
+    },
+    /// Say yes: a proposal is done, a memory is confirmed
+    Accept {
+        /// Their numbers, names or ids
+        #[arg(required = true)]
+        which: Vec<String>,
+    },
+    /// Say no: a proposal is not made again, a memory goes to the trash
+    Reject {
+        /// Their numbers, names or ids
+        #[arg(required = true)]
+        which: Vec<String>,
+    },
+    /// Let a proposal that was rejected wait again
+    Reopen {
+        /// Its id
+        id: String,
+    },
+}
+
+impl InboxCommand {
+    /// What was asked for; a list without a word.
+    pub(crate) fn wish(typed: Option<&Self>) -> inbox::Wish {
+        match typed {
+            None => inbox::Wish::List,
+            Some(InboxCommand::Show { which }) => inbox::Wish::Show(which.clone()),
+            Some(InboxCommand::Accept { which }) => inbox::Wish::Accept(which.clone()),
+            Some(InboxCommand::Reject { which }) => inbox::Wish::Reject(which.clone()),
+            Some(InboxCommand::Reopen { id }) => inbox::Wish::Reopen(id.clone()),
+        }
+    }
 }
 
 /// Whose memory it is to be, where a team is switched on.

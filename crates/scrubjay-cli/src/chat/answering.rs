@@ -9,7 +9,7 @@ use crate::seat::Beginning;
 use crate::shelf::Shelf;
 use scrubjay::message::Block;
 use scrubjay::{Answer, Error, Interrupt, Session};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::task::JoinHandle;
 
 impl Chat {
@@ -80,6 +80,21 @@ impl Chat {
                 }
             }
         }
+    }
+
+    /// Before the prompt: show what happened beside the conversation. What code learns takes a moment, and its receipt
+    /// belongs under the answer; nobody waits for a model.
+    pub(super) async fn hear_beside(&mut self) -> Result<(), Failure> {
+        const MOMENT: Duration = Duration::from_secs(2);
+        let Some(session) = &self.session else { return Ok(()) };
+        let (interrupt, extractions) = (session.interrupt(), session.extractions());
+        if self.seat.service.is_offline() && extractions.is_busy() {
+            extractions.idle(MOMENT).await;
+        }
+        while let Ok(happening) = self.happenings.try_recv() {
+            self.meet(happening, &interrupt).await?;
+        }
+        self.screen.end_line().map_err(unwritten)
     }
 
     async fn meet(&mut self, happening: Happening, interrupt: &Interrupt) -> Result<(), Failure> {

@@ -42,7 +42,12 @@ impl Chat {
             Slash::Forget(name) => self.forget(name.as_deref()),
             Slash::Recall(query) => self.recall(query.as_deref()).await,
             Slash::Undo(change) => self.undo(change),
+            Slash::Inbox(wish) => self.inbox(&wish),
             Slash::Jobs(what) => self.jobs(what),
+            Slash::Dream(wish) => match self.dream(wish).await {
+                Ok(next) => return Ok(next),
+                Err(failure) => Err(failure),
+            },
             Slash::Compact(compact) => match self.compact(compact).await {
                 Ok(next) => return Ok(next),
                 Err(failure) => Err(failure),

@@ -4,6 +4,7 @@ mod answering;
 mod asides;
 mod compacting;
 mod consent;
+mod dreaming;
 mod hiding;
 mod includes;
 mod jobs;
@@ -191,6 +192,7 @@ impl Chat {
     async fn talk(&mut self) -> Result<(), Failure> {
         loop {
             self.screen.end_line().map_err(unwritten)?;
+            self.hear_beside().await?;
             self.tell_what_runs()?;
             let next = match self.keyboard.read("› ", Purpose::Question).await {
                 Typed::End => Next::Leave,

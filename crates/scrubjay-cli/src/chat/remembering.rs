@@ -11,7 +11,7 @@ use jiff::Zoned;
 use scrubjay::memory::Memory;
 
 impl Chat {
-    fn memories(&self) -> Result<Memory, Failure> {
+    pub(super) fn memories(&self) -> Result<Memory, Failure> {
         memories::open(&self.seat.workplace, &self.paper)
     }
 
@@ -60,7 +60,7 @@ impl Chat {
         self.tell(&told)
     }
 
-    fn tell(&mut self, told: &Told) -> Result<(), Failure> {
+    pub(super) fn tell(&mut self, told: &Told) -> Result<(), Failure> {
         self.say(&told.words(self.paper.ink, "/undo"))?;
         for note in told.notes() {
             self.screen.aside(Tone::Faint, note).map_err(unwritten)?;

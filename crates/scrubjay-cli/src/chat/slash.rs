@@ -1,6 +1,8 @@
 //! Slash commands: what a line that begins with `/` means.
 
 use crate::compaction::{Numbers, Order};
+use crate::memories::dreams::Wish;
+use crate::memories::inbox;
 use crate::nearest::nearest;
 
 /// A command inside the chat.
@@ -26,6 +28,10 @@ pub(super) enum Slash {
     Recall(Option<String>),
     /// Take a change of the memory back: the last one, or this one.
     Undo(Option<u64>),
+    /// Put the memory in order.
+    Dream(Wish),
+    /// What waits for the person.
+    Inbox(inbox::Wish),
     Jobs(Jobs),
     Quit,
 }
@@ -169,10 +175,11 @@ pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
         "fold old rounds up to question N into one line each; alone: list; open ID: as they were",
     ),
     ("snip", "[N-M | undo [ID]]", "take questions N to M out of the conversation; alone: list; undo: bring them back"),
-    ("memory", "[show NAME]", "what is remembered across sessions, or one of it"),
+    ("memory", "[show NAME | inbox]", "what is remembered across sessions, or one of it; inbox: what waits for you"),
     ("remember", "TEXT", "remember this in later sessions; a line that begins with # does the same"),
     ("recall", "QUERY", "find something that was remembered"),
     ("forget", "NAME|--source S", "put a memory, or all that rest on a source, into the trash"),
+    ("dream", "[apply|diff|reject]", "put the memory in order: propose; apply does it, diff shows it line by line"),
     ("undo", "[N]", "take back the last change of the memory, or change N"),
     ("notes", "", "the running notes of this session"),
     ("cost", "", "what this session took"),
@@ -212,6 +219,7 @@ impl Slash {
                 Ok(change) => Ok(Slash::Undo(change)),
                 Err(_) => Err("/undo takes the number of a change; `scrubjay memory log` lists them".to_owned()),
             },
+            "dream" => Wish::read(rest.as_deref().unwrap_or_default()).map(Slash::Dream),
             "jobs" => Jobs::read(rest.as_deref().unwrap_or_default()).map(Slash::Jobs),
             "quit" | "exit" => Ok(Slash::Quit),
             unknown => {
@@ -223,13 +231,16 @@ impl Slash {
     }
 }
 
-/// `/memory`, `/memory ls`, `/memory show NAME`.
+/// `/memory`, `/memory ls`, `/memory show NAME`, `/memory inbox …`.
 fn memory(rest: Option<String>) -> Result<Slash, String> {
     let rest = rest.unwrap_or_default();
     match rest.split_once(char::is_whitespace) {
         Some(("show", name)) => Ok(Slash::Memory(Some(name.trim().to_owned()))),
+        Some(("inbox", wish)) => inbox::Wish::read(wish).map(Slash::Inbox),
+        None if rest == "inbox" => Ok(Slash::Inbox(inbox::Wish::List)),
         None if rest.is_empty() || rest == "ls" => Ok(Slash::Memory(None)),
-        _ => Err("/memory lists what is remembered, /memory show NAME shows one".to_owned()),
+        _ => Err("/memory lists what is remembered, /memory show NAME shows one, /memory inbox what waits for you"
+            .to_owned()),
     }
 }
 
@@ -300,6 +311,11 @@ mod tests {
             ("/remember  never mock it ", Slash::Remember(Some("never mock it".into()))),
             ("/forget user_role", Slash::Forget(Some("user_role".into()))),
             ("/recall how to test", Slash::Recall(Some("how to test".into()))),
+            ("/dream", Slash::Dream(Wish::Dream)),
+            ("/dream apply", Slash::Dream(Wish::Apply(None))),
+            ("/dream --reject 3f2a", Slash::Dream(Wish::Reject(Some("3f2a".into())))),
+            ("/memory inbox", Slash::Inbox(inbox::Wish::List)),
+            ("/memory inbox accept 1 2", Slash::Inbox(inbox::Wish::Accept(vec!["1".into(), "2".into()]))),
             ("/undo", Slash::Undo(None)),
             ("/undo 12", Slash::Undo(Some(12))),
             ("/exit", Slash::Quit),
@@ -316,6 +332,8 @@ mod tests {
         {
             assert!(Slash::read(wrong).unwrap_err().contains("/snip undo N"), "{wrong}");
         }
+        assert!(Slash::read("/dream of sheep").unwrap_err().contains("/dream apply"));
+        assert!(Slash::read("/memory inbox accept").unwrap_err().contains("accept N"));
         assert!(Slash::read("/undo everything").unwrap_err().contains("number"));
         assert!(Slash::read("/memory user_role").unwrap_err().contains("/memory show"));
         assert!(Slash::read("/hlep").unwrap_err().contains("did you mean /help?"));

@@ -5,8 +5,10 @@ mod config;
 mod context;
 mod cost;
 mod doctor;
+pub(crate) mod dream;
 mod export;
 mod import;
+mod inbox;
 mod jobs;
 mod limits;
 pub(crate) mod memory;
@@ -19,8 +21,9 @@ mod sessions;
 mod status;
 mod sweep;
 
-use crate::arguments::{Arguments, Command, ConfigCommand, ResultsCommand, WhichSession};
+use crate::arguments::{Arguments, Command, ConfigCommand, InboxCommand, ResultsCommand, WhichSession};
 use crate::failure::Failure;
+use crate::memories::dreams::Wish;
 use crate::paper::{Paper, unwritten};
 use crate::shelf::{Place, Shelf};
 use crate::workplace::Workplace;
@@ -58,6 +61,11 @@ pub(crate) async fn run(command: &Command, workplace: &Workplace, paper: &Paper)
         Command::Config { what: ConfigCommand::Show { origin: true } } => config::flags(workplace, paper),
         Command::Config { what: ConfigCommand::Show { origin: false } } => config::show(workplace, paper),
         Command::Jobs { what } => jobs::run(what.as_ref(), workplace, paper).await,
+        Command::Dream(flags) => match (flags.wish(), flags.trial.dry_run) {
+            (Wish::Apply(id), true) => dream::rehearse_applying(id.as_deref(), workplace, paper),
+            (wish, _) => dream::settle(wish, workplace, paper),
+        },
+        Command::Inbox { what } => inbox::run(&InboxCommand::wish(what.as_ref()), workplace, paper),
         Command::Doctor => doctor::run(workplace, paper),
         Command::Completions { shell } => completions(*shell),
     }

@@ -5,6 +5,7 @@ use crate::background;
 use crate::failure::Failure;
 use crate::health::Health;
 use crate::memories;
+use crate::memories::dreams::{self, Outlook};
 use crate::paper::{Form, Paper, Tone, dollars, grouped};
 use crate::report::ago;
 use crate::service::Service;
@@ -47,6 +48,8 @@ struct Remembered {
     unconfirmed: usize,
     last_change: Option<Timestamp>,
     pollution: Pollution,
+    /// How dreams stand.
+    dreams: Option<Outlook>,
     /// Why sessions do not use it, if they do not.
     off: Option<&'static str>,
 }
@@ -55,12 +58,17 @@ impl Remembered {
     fn find(workplace: &Workplace) -> Result<Self, Failure> {
         let off = workplace.settings.memory_off_because();
         let Some((memory, _)) = memories::peek(workplace)? else {
-            return Ok(Self { memories: 0, unconfirmed: 0, last_change: None, pollution: Pollution::default(), off });
+            let (memories, unconfirmed, pollution) = (0, 0, Pollution::default());
+            return Ok(Self { memories, unconfirmed, last_change: None, pollution, dreams: None, off });
         };
         let last_change = memory.log()?.last().map(|change| change.at);
         let (memories, unconfirmed) = (memory.scan().entries.len(), memory.unconfirmed().count());
         let pollution = memory.pollution(&workplace.root, &CancellationToken::new())?;
-        Ok(Self { memories, unconfirmed, last_change, pollution, off })
+        let dreams = match off {
+            None => Some(Outlook::of(&dreams::open_quietly(workplace)?.0, &workplace.settings)?),
+            Some(_) => None,
+        };
+        Ok(Self { memories, unconfirmed, last_change, pollution, dreams, off })
     }
 
     fn words(&self, now: Timestamp) -> String {
@@ -69,7 +77,7 @@ impl Remembered {
             count => memories::how_many(count),
         };
         if self.unconfirmed > 0 {
-            said.push_str(&format!(", {} not confirmed", self.unconfirmed));
+            said.push_str(&format!(", {} not confirmed (`scrubjay inbox`)", self.unconfirmed));
         }
         said.extend(self.last_change.map(|at| format!(", last change {}", ago(at, now))));
         said.extend(self.off.map(|why| format!(" (off: {why})")));
@@ -135,6 +143,9 @@ impl Standing {
             None => lines.push(row("sessions", "none yet")),
         }
         lines.extend(self.memory.iter().map(|memory| row("memory", &memory.words(Timestamp::now()))));
+        let dreams =
+            self.memory.iter().filter(|memory| memory.memories > 0).filter_map(|memory| memory.dreams.as_ref());
+        lines.extend(dreams.map(|dreams| row("dreams", &shown(&dreams.words(Timestamp::now(), &workplace.limits)))));
         let mut health: Vec<String> = self.health.iter().flat_map(Health::lines).collect();
         let remembered = self.memory.iter().filter(|memory| memory.memories > 0);
         health.extend(remembered.map(|memory| pollution_in_words(&memory.pollution)));
@@ -194,6 +205,9 @@ impl Standing {
                 "memories": memory.memories, "unconfirmed": memory.unconfirmed,
                 "last_change": memory.last_change, "off": memory.off,
                 "pollution": pollution_json(&memory.pollution),
+                "last_dream": memory.dreams.as_ref().and_then(|dreams| dreams.last),
+                "proposals": memory.dreams.as_ref().map(|dreams| dreams.waiting),
+                "next_dream": memory.dreams.as_ref().map(|dreams| dreams.words(Timestamp::now(), &workplace.limits)),
             })),
             "health": self.health.as_ref().map(Health::json),
             "background_today": self.background.as_ref().map(|budget| json!({

@@ -2,6 +2,8 @@
 //! told about a change.
 
 pub(crate) mod draft;
+pub(crate) mod dreams;
+pub(crate) mod inbox;
 pub(crate) mod receipt;
 
 use crate::failure::{Exit, Failure};

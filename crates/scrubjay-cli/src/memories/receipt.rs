@@ -5,7 +5,7 @@ use crate::paper::{Form, Ink, Paper, Tone};
 use scrubjay::memory::{ChangeId, FileDiff, Memory, Outcome, Receipt, What};
 use scrubjay::tools::{shown, shown_path};
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A change that was made.
 #[derive(Debug)]
@@ -18,7 +18,11 @@ pub(crate) struct Told {
 
 impl Told {
     pub(crate) fn of(receipt: Receipt, memory: &Memory) -> Self {
-        Self { receipt, dir: memory.place().memory.clone(), notes: Vec::new() }
+        Self::at(receipt, &memory.place().memory)
+    }
+
+    pub(crate) fn at(receipt: Receipt, dir: &Path) -> Self {
+        Self { receipt, dir: dir.to_owned(), notes: Vec::new() }
     }
 
     pub(crate) fn with_note(mut self, note: impl Into<String>) -> Self {

@@ -84,13 +84,22 @@ impl Session {
         Ok(())
     }
 
-    /// Dream now, whatever the gates say, and wait for it. Cancelling `stop` leaves everything as it was; its job can be watched.
+    /// Dream now, whatever the gates say, and wait for it. Cancelling `stop` or interrupting the session leaves everything as
+    /// it was; its job can be watched.
     pub async fn dream(&mut self, dreams: Dreams, stop: CancellationToken) -> Result<Landed, DreamError> {
         let failed = |error: Error| DreamError::Failed(error.to_string());
         let sleeper = self.sleeper();
         let (asked, current) = (dreams.clone(), sleeper.origins.session.to_string());
         let news = beside(move || asked.news(&current)).await?;
-        let home = sleeper.sleep(dreams, news, &stop).await;
+        let (interrupted, stop) = (self.interrupt.arm(), stop.child_token());
+        let mut sleeping = std::pin::pin!(sleeper.sleep(dreams, news, &stop));
+        let home = tokio::select! {
+            home = &mut sleeping => home,
+            () = interrupted.cancelled() => {
+                stop.cancel();
+                sleeping.await
+            }
+        };
         self.book_dream(&home).map_err(failed)?;
         home.landed
     }

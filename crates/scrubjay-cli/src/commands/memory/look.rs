@@ -189,7 +189,7 @@ fn gone(memory: &Memory, entry: &Entry, text: &str, workplace: &Workplace) -> Ve
     drift(&one, &workplace.root, &workplace.limits, &CancellationToken::new()).pop().unwrap_or_default()
 }
 
-fn basis_in_words(basis: &Basis) -> String {
+pub(crate) fn basis_in_words(basis: &Basis) -> String {
     let who: Vec<String> = basis.sources.iter().map(|source| speaker_in_words(&source.speaker)).collect();
     let who = if who.is_empty() { "what somebody said".to_owned() } else { who.join(", ") };
     match basis.trust {
@@ -200,7 +200,7 @@ fn basis_in_words(basis: &Basis) -> String {
     }
 }
 
-fn speaker_in_words(speaker: &Speaker) -> String {
+pub(crate) fn speaker_in_words(speaker: &Speaker) -> String {
     match speaker {
         Speaker::Person => "what you said".to_owned(),
         Speaker::Assistant => "what the model said".to_owned(),

@@ -82,8 +82,11 @@ impl Dream {
         let seen = self.seen_now(judgement);
         let dreams = self.dreams.clone();
         let (report, at) = (self.report.clone(), dreams.clock.now());
-        let proposal = Proposal::new(at, sorted.waits, sorted.reasons);
+        let mut proposal = Proposal::new(at, sorted.waits, sorted.reasons);
         let proposes = !proposal.steps.is_empty();
+        if proposes {
+            proposal.tried = self.tried(&proposal.steps);
+        }
         let lands = sorted.lands;
         self.lease.commit(|| {
             let kept = proposes && proposal.keep(&dreams.place.dreams).map_err(keeping)?;
@@ -118,7 +121,9 @@ impl Dream {
                 sorted.wait(removals, ["memories are removed only by the person".to_owned()]);
             }
             Mode::Propose => {
-                let all = std::mem::take(&mut sorted.lands);
+                let tidied = std::mem::take(&mut sorted.lands);
+                // What a model did further to a memory that code tidied is one step.
+                let all = combined(tidied, std::mem::take(&mut sorted.waits), &self.world);
                 sorted.wait(all, ["dreams propose here, and change nothing by themselves".to_owned()]);
             }
         }
@@ -285,12 +290,21 @@ impl Dreams {
         proposal.write(&self.place.dreams).map_err(keeping)
     }
 
+    /// Let one that was rejected wait again.
+    pub fn reopen(&self, id: &str) -> Result<(), DreamError> {
+        let mut proposal = self.standing(id, Standing::Rejected)?;
+        proposal.standing = Standing::Waiting;
+        proposal.write(&self.place.dreams).map_err(keeping)
+    }
+
     fn waiting(&self, id: &str) -> Result<Proposal, DreamError> {
+        self.standing(id, Standing::Waiting)
+    }
+
+    fn standing(&self, id: &str, standing: Standing) -> Result<Proposal, DreamError> {
         let proposal = Proposal::read(&self.place.dreams, id)?;
-        match proposal.standing {
-            Standing::Waiting => Ok(proposal),
-            Standing::Applied | Standing::Rejected => Err(DreamError::NoProposal(id.to_owned())),
-        }
+        let stands = proposal.standing == standing;
+        stands.then_some(proposal).ok_or_else(|| DreamError::NoProposal(id.to_owned()))
     }
 }
 

@@ -30,7 +30,7 @@ pub use land::Landed;
 pub use lease::Holder;
 pub use proposal::{Proposal, Standing};
 pub use tidy::{Finding, Fix, Report};
-pub use trial::Refusal;
+pub use trial::{Refusal, Tried};
 pub use world::Step;
 
 use super::{MemoryError, Place, SharedMemory};
@@ -41,7 +41,7 @@ use crate::fence::fenced;
 use crate::gate::{Gate, Verdict};
 use crate::limits::Limits;
 use crate::prompts;
-use crate::settings::key;
+use crate::settings::{Settings, key};
 use copy::Workplace;
 use evidence::Evidence;
 use jiff::tz::TimeZone;
@@ -124,14 +124,26 @@ pub struct Dreams {
 impl Dreams {
     /// Over this memory; `sessions` is the folder of transcripts, `root` the project.
     pub fn over(memory: SharedMemory, sessions: &Path, root: &Path, desk: &Desk) -> Self {
-        let mode = match desk.settings.text(&key::DREAMING_MODE) {
+        let outside = Self::outside(memory, [sessions, root], &desk.settings, desk.clock.clone(), desk.zone.clone());
+        Self { limits: desk.limits.clone(), ..outside }
+    }
+
+    /// The same where no session is open.
+    pub fn outside(
+        memory: SharedMemory,
+        [sessions, root]: [&Path; 2],
+        settings: &Settings,
+        clock: Arc<dyn Clock>,
+        zone: TimeZone,
+    ) -> Self {
+        let mode = match settings.text(&key::DREAMING_MODE) {
             "propose" => Mode::Propose,
             "auto" => Mode::Auto,
             _ => Mode::Additive,
         };
         let place = memory.with(|memory| memory.place().clone());
-        let (sessions, root, zone) = (sessions.to_owned(), root.to_owned(), desk.zone.clone());
-        Self { memory, place, sessions, root, mode, clock: desk.clock.clone(), zone, limits: desk.limits.clone() }
+        let (sessions, root, limits) = (sessions.to_owned(), root.to_owned(), Arc::new(settings.limits().clone()));
+        Self { memory, place, sessions, root, mode, clock, zone, limits }
     }
 
     /// The same in another mode.
@@ -193,6 +205,11 @@ impl Dreams {
         Proposal::waiting(&self.place.dreams)
     }
 
+    /// Where the memory lies.
+    pub fn place(&self) -> &Place {
+        &self.place
+    }
+
     /// When the last dream landed.
     pub fn last(&self) -> Result<Option<jiff::Timestamp>, DreamError> {
         Ok(self.memory.with(|memory| memory.last_dream())?)
@@ -230,6 +247,17 @@ impl Dream {
     /// What code alone would do.
     pub fn steps(&self) -> &[Step] {
         &self.tidied
+    }
+
+    /// What speaks against that.
+    pub fn refusals(&self) -> &[Refusal] {
+        &self.refused
+    }
+
+    /// What these steps would come to, as recall and the index see it.
+    pub fn tried(&self, steps: &[Step]) -> Tried {
+        let Dreams { clock, zone, limits, .. } = &self.dreams;
+        trial::tried(&self.world, steps, &clock.now().to_zoned(zone.clone()), limits)
     }
 
     /// Whether anything is left that only a model can judge: something no dream has judged yet, or something that was said

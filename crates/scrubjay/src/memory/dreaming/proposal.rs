@@ -2,6 +2,7 @@
 //! upon.
 
 use super::DreamError;
+use super::trial::Tried;
 use super::world::Step;
 use crate::digest::Digest;
 use crate::memory::diff;
@@ -38,6 +39,9 @@ pub struct Proposal {
     pub diff: String,
     /// The same, step by step, with the digests it was decided upon.
     pub steps: Vec<Step>,
+    /// What it would come to, as recall and the index see it.
+    #[serde(default)]
+    pub tried: Tried,
 }
 
 impl fmt::Display for Proposal {
@@ -55,7 +59,7 @@ impl Proposal {
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
         let diff =
             steps.iter().map(|step| diff::unified(&step.path, &text(&step.before), &text(&step.after))).collect();
-        Self { id, at, standing: Standing::Waiting, reasons, diff, steps }
+        Self { id, at, standing: Standing::Waiting, reasons, diff, steps, tried: Tried::default() }
     }
 
     fn file(dreams: &Path, id: &str) -> PathBuf {

@@ -8,6 +8,7 @@ use crate::memory::recall::{Document, Index, Query, content_words};
 use crate::memory::{Kind, Speaker, Topic, index, name};
 use crate::secrets;
 use jiff::Zoned;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -245,8 +246,46 @@ fn too_long(before: &World, after: &World, limits: &Limits) -> Option<Refusal> {
     (!fits).then_some(Refusal::IndexTooLong { lines, bytes })
 }
 
+/// What steps would come to, as recall and the index see it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tried {
+    /// Questions of the recall test.
+    pub asked: u64,
+    /// How many of them find their memory now.
+    pub found_before: u64,
+    /// How many would find it, or whoever took over what it said.
+    pub found_after: u64,
+    /// Lines of the index now.
+    pub lines_before: u64,
+    /// Lines it would have.
+    pub lines_after: u64,
+}
+
+/// Try these steps, and count.
+pub(super) fn tried(world: &World, steps: &[Step], now: &Zoned, limits: &Limits) -> Tried {
+    let after = world.after(steps, limits);
+    let answers = answers(world, &after, steps, now, limits);
+    let count = |found: fn(&Answered<'_>) -> bool| answers.iter().filter(|answer| found(answer)).count() as u64;
+    Tried {
+        asked: answers.len() as u64,
+        found_before: count(|answer| answer.before),
+        found_after: count(|answer| answer.after),
+        lines_before: world.memories.len() as u64,
+        lines_after: after.memories.len() as u64,
+    }
+}
+
+/// A question of the recall test, and whether it finds the memory it is about.
+struct Answered<'a> {
+    path: &'a str,
+    question: String,
+    untouched: bool,
+    before: bool,
+    after: bool,
+}
+
 /// The recall test: what found a memory before still finds it, or whoever took over what it said.
-fn not_found(before: &World, after: &World, steps: &[Step], now: &Zoned, limits: &Limits) -> Vec<Refusal> {
+fn answers<'a>(before: &'a World, after: &World, steps: &[Step], now: &Zoned, limits: &Limits) -> Vec<Answered<'a>> {
     let (old, new) = (index_of(before), index_of(after));
     let heirs = successors(steps);
     let changed: BTreeMap<&str, &Step> = steps.iter().map(|step| (step.path.as_str(), step)).collect();
@@ -267,12 +306,21 @@ fn not_found(before: &World, after: &World, steps: &[Step], now: &Zoned, limits:
         let query = Query::new(question, now.clone(), usize::try_from(limits.recall_places).unwrap_or(usize::MAX));
         index.recall(&query).iter().any(|hit| hit.id == path)
     };
-    let (mut lost, mut shifted, mut gained) = (Vec::new(), Vec::new(), 0);
-    for (untouched, path, question) in questions {
+    let answered = |(untouched, path, question): (bool, &'a str, String)| {
         let heir = heirs.get(path).copied().unwrap_or(path);
-        let refusal = || Refusal::NotFound { path: path.to_owned(), question: question.clone() };
-        match (finds(&old, &question, path), finds(&new, &question, heir)) {
-            (true, false) if untouched => shifted.push(refusal()),
+        let (before, after) = (finds(&old, &question, path), finds(&new, &question, heir));
+        Answered { path, question, untouched, before, after }
+    };
+    questions.into_iter().map(answered).collect()
+}
+
+/// What would not be found any more.
+fn not_found(before: &World, after: &World, steps: &[Step], now: &Zoned, limits: &Limits) -> Vec<Refusal> {
+    let (mut lost, mut shifted, mut gained) = (Vec::new(), Vec::new(), 0);
+    for answer in answers(before, after, steps, now, limits) {
+        let refusal = || Refusal::NotFound { path: answer.path.to_owned(), question: answer.question.clone() };
+        match (answer.before, answer.after) {
+            (true, false) if answer.untouched => shifted.push(refusal()),
             (true, false) => lost.push(refusal()),
             (false, true) => gained += 1,
             _ => {}

@@ -32,6 +32,8 @@ pub struct Saved {
     pub files: Vec<String>,
     /// Those of them that wait for the person's word.
     pub apart: Vec<String>,
+    /// The changes that wrote them.
+    pub changes: Vec<ChangeId>,
     /// Files that were removed because the person wanted them forgotten, each with its change.
     pub removed: Vec<(String, ChangeId)>,
     /// Why writes were refused.
@@ -48,7 +50,13 @@ impl Saved {
             told.push(format!("Memory saved: {}", clean.join(", ")));
         }
         if !self.apart.is_empty() {
-            told.push(format!("Memory kept apart until you confirm it: {}", self.apart.join(", ")));
+            let apart = self.apart.join(", ");
+            told.push(format!("Memory kept apart until you confirm it: {apart} · `scrubjay inbox` shows it"));
+        }
+        let changes: Vec<String> =
+            self.changes.iter().map(|change| format!("`scrubjay memory undo {change}`")).collect();
+        if !changes.is_empty() {
+            told.push(format!("take it back with {}", changes.join(", ")));
         }
         let gone = |(file, change): &(String, ChangeId)| {
             format!("Memory forgotten: {file} · bring it back with `scrubjay memory undo {change}`")
@@ -90,6 +98,7 @@ impl Scribe {
         let (digest, mut told, receipt, apart) =
             saved.inspect_err(|why: &String| self.lock().refused.push(why.clone()))?;
         let mut done = self.lock();
+        done.changes.extend(receipt.changed().then_some(receipt.change));
         if !done.files.contains(&draft.path) {
             done.files.push(draft.path.clone());
         }
