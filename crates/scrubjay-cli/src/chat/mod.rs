@@ -1,5 +1,6 @@
 //! The chat: a person types, the model answers, tools run, and Ctrl-C always works.
 
+mod agents;
 mod answering;
 mod asides;
 mod compacting;
@@ -8,6 +9,7 @@ mod hiding;
 mod includes;
 mod jobs;
 mod keyboard;
+mod listening;
 mod remembering;
 mod screen;
 mod slash;
@@ -22,7 +24,7 @@ use consent::Standing;
 use keyboard::{Keyboard, Purpose, Typed, unescaped};
 use screen::Screen;
 use scrubjay::Session;
-use scrubjay::desk::Person;
+use scrubjay::desk::{Consent, Person, Request};
 use scrubjay::event::Events;
 use scrubjay::message::Block;
 use scrubjay::tools::{shown, shown_path};
@@ -31,6 +33,7 @@ use std::io::Stdout;
 use std::time::{Duration, Instant};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::oneshot::Sender;
 
 /// Whether the chat goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,6 +66,8 @@ struct Chat {
     session: Option<Session>,
     /// What was allowed for the rest of the session.
     standing: Standing,
+    /// Questions that came while the person was typing.
+    waiting: Vec<(Request, Sender<Consent>)>,
     /// Commands the person ran, for the next question.
     ran: Vec<Block>,
     ctrl_c: Signal,
@@ -87,6 +92,7 @@ pub(crate) async fn run(arguments: &Arguments, seat: Seat, paper: &Paper) -> Res
         events,
         session: None,
         standing: Standing::default(),
+        waiting: Vec::new(),
         ran: Vec::new(),
         ctrl_c,
         interrupted: None,
@@ -123,6 +129,7 @@ impl Chat {
             self.screen.aside(Tone::Warning, &notice).map_err(unwritten)?;
         }
         self.standing = Standing::default();
+        self.waiting.clear();
         Ok(self.session.insert(session).started(source).await?)
     }
 
@@ -192,7 +199,7 @@ impl Chat {
         loop {
             self.screen.end_line().map_err(unwritten)?;
             self.tell_what_runs()?;
-            let next = match self.keyboard.read("› ", Purpose::Question).await {
+            let next = match self.listen("› ", Purpose::Question, None).await? {
                 Typed::End => Next::Leave,
                 Typed::Interrupted => self.interrupt_at_rest()?,
                 Typed::Line(line) => {

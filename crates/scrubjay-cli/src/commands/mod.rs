@@ -1,5 +1,6 @@
 //! The commands: each does one thing, says what it saw or did, and leaves.
 
+mod agents;
 pub(crate) mod compact;
 mod config;
 mod context;
@@ -58,6 +59,7 @@ pub(crate) async fn run(command: &Command, workplace: &Workplace, paper: &Paper)
         Command::Config { what: ConfigCommand::Show { origin: true } } => config::flags(workplace, paper),
         Command::Config { what: ConfigCommand::Show { origin: false } } => config::show(workplace, paper),
         Command::Jobs { what } => jobs::run(what.as_ref(), workplace, paper).await,
+        Command::Agents { what } => agents::run(what.as_ref(), workplace, paper),
         Command::Doctor => doctor::run(workplace, paper),
         Command::Completions { shell } => completions(*shell),
     }
