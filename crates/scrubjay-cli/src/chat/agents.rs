@@ -19,7 +19,7 @@ use scrubjay::transcript::{Entry, Returned, Transcript};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What agents that work are doing, in a line of so many columns in which each has the same share. Empty when none works.
+/// What agents that work are doing, in a line of so many columns. Empty when none works.
 pub(super) fn at_work(roster: &Roster, columns: usize) -> String {
     const BETWEEN: &str = " · ";
     let mut glances = roster.list();
@@ -30,11 +30,28 @@ pub(super) fn at_work(roster: &Roster, columns: usize) -> String {
     let money: Option<f64> = glances.iter().map(|glance| glance.money).sum();
     let money = money.map(|money| format!("{BETWEEN}{}", dollars(money))).unwrap_or_default();
     let head = format!("◦ {}{money}", counted(glances.len() as u64, "agent"));
-    let room = columns.saturating_sub(head.chars().count() + 2) / glances.len();
-    let share = room.saturating_sub(BETWEEN.chars().count());
-    let each = glances.iter().map(|glance| format!("{}: {}", glance.summoned.name, glance.words));
-    let each: Vec<String> = each.map(|words| cut(&shown(&words), share)).collect();
+    let each: Vec<String> = glances
+        .iter()
+        .map(|glance| shown(&format!("{}: {}", glance.summoned.name, glance.words)).into_owned())
+        .collect();
+    let room = columns.saturating_sub(head.chars().count() + 2 + BETWEEN.chars().count() * each.len());
+    let share = share(each.iter().map(|words| words.chars().count()).collect(), room);
+    let each: Vec<String> = each.iter().map(|words| cut(words, share)).collect();
     format!("{head}{BETWEEN}{}", each.join(BETWEEN))
+}
+
+/// How long each may be so that all fit: what short ones leave is for the long ones.
+fn share(mut lengths: Vec<usize>, mut room: usize) -> usize {
+    lengths.sort_unstable();
+    let mut left = lengths.len();
+    for length in lengths {
+        if length > room / left {
+            return room / left;
+        }
+        room -= length;
+        left -= 1;
+    }
+    usize::MAX
 }
 
 fn tokens(glance: &Glance) -> u64 {
@@ -220,5 +237,31 @@ fn mark(status: tasks::Status) -> &'static str {
         tasks::Status::Pending => "[ ]",
         tasks::Status::InProgress => "[>]",
         tasks::Status::Done => "[x]",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::share;
+    use proptest::prelude::*;
+
+    // spec: A6
+    #[test]
+    fn what_short_ones_leave_is_for_the_long_ones() {
+        assert_eq!(share(vec![10, 30, 40], 60), 25);
+        assert_eq!(share(vec![10, 20], 30), usize::MAX);
+        assert_eq!(share(Vec::new(), 0), usize::MAX);
+        assert_eq!(share(vec![5, 5], 1), 0);
+    }
+
+    proptest! {
+        // spec: A6
+        #[test]
+        fn all_fit(lengths in prop::collection::vec(0_usize..200, 0..20), room in 0_usize..400) {
+            let share = share(lengths.clone(), room);
+            let cut: usize = lengths.iter().map(|length| (*length).min(share)).sum();
+            prop_assert!(cut <= room);
+            prop_assert!(cut == lengths.iter().sum::<usize>() || room - cut < lengths.len());
+        }
     }
 }

@@ -129,13 +129,14 @@ impl Chat {
             self.screen.aside(Tone::Warning, &notice).map_err(unwritten)?;
         }
         self.standing = Standing::default();
-        self.waiting.clear();
         Ok(self.session.insert(session).started(source).await?)
     }
 
     /// End a session. One in which nothing was asked leaves nothing behind.
     async fn put_away(&mut self, reason: &str) {
         let Some(mut session) = self.session.take() else { return };
+        // Nobody answers any more.
+        self.waiting.clear();
         if session.extractions().is_busy() {
             // Nobody is kept from leaving by a line that cannot be written.
             self.aside("a memory is being saved; Ctrl-C leaves without it").unwrap_or_default();

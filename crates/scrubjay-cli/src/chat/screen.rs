@@ -250,7 +250,7 @@ mod tests {
         screen.aside(Tone::Faint, "beside").unwrap();
         screen.stand_on("", 80).unwrap();
         let seen = String::from_utf8(screen.out).unwrap().replace("\r\u{1b}[2K", "<");
-        assert_eq!(seen, "2 agents · Reading a.txt<2 agents · 読<An answer.\n1 agent<beside\n");
+        assert_eq!(seen, "2 agents · Reading a.txt<2 agents · 読ん<An answer.\n1 agent<beside\n");
     }
 
     #[test]
