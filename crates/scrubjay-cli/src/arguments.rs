@@ -1,8 +1,10 @@
 //! What can be typed: everyday verbs first.
 
 use crate::compaction::Numbers;
+mod agents;
 mod memory;
 
+pub(crate) use agents::{AgentsCommand, CreateFlags};
 pub(crate) use memory::{
     CheckFlags, DreamFlags, ExportFlags, ForgetFlags, ImportFlags, InboxCommand, MemoryCommand, Order, RecallFlags,
     RecallIn, RememberFlags, Trial, UndoFlags,
@@ -219,6 +221,11 @@ pub(crate) enum Command {
     Jobs {
         #[command(subcommand)]
         what: Option<JobsCommand>,
+    },
+    /// Kinds of agents: what there is, where each comes from, and new ones
+    Agents {
+        #[command(subcommand)]
+        what: Option<AgentsCommand>,
     },
     /// Check the installation; the output is safe to paste
     Doctor,

@@ -111,7 +111,8 @@ pub(crate) fn stop(jobs: &Jobs, id: &str, workplace: &Workplace) -> Result<Strin
     }
 }
 
-fn seconds(time: Duration) -> String {
+/// A short time.
+pub(crate) fn seconds(time: Duration) -> String {
     match time.as_secs() {
         seconds @ 0..=99 => format!("{seconds} s"),
         seconds => format!("{} min", seconds / 60),

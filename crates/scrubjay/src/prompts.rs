@@ -149,6 +149,11 @@ pub fn agent_lost(task: &str, record: &str) -> String {
 pub const AGENTS: [&str; 2] =
     [include_str!("../prompts/agents/general.md"), include_str!("../prompts/agents/explore.md")];
 
+/// What a person who defines an agent begins with.
+pub fn new_agent(name: &str, description: &str) -> String {
+    fill(include_str!("../prompts/agents/new.md"), &[("name", name), ("description", description)]) + "\n"
+}
+
 /// Introduces memories of an agent that nobody has confirmed.
 pub const AGENT_MEMORY_UNCONFIRMED: &str = include_str!("../prompts/agents/unconfirmed.md");
 

@@ -1,5 +1,7 @@
 //! While the model answers: show what happens, ask what must be asked, and listen for Ctrl-C.
 
+use super::agents::at_work;
+use super::listening::LOOK;
 use super::{Change, Chat, Next};
 use crate::failure::Failure;
 use crate::happening::Happening;
@@ -7,6 +9,7 @@ use crate::paper::{Tone, unwritten};
 use crate::report::footer;
 use crate::seat::Beginning;
 use crate::shelf::Shelf;
+use scrubjay::agents::Roster;
 use scrubjay::message::Block;
 use scrubjay::{Answer, Error, Interrupt, Session};
 use std::time::{Duration, Instant};
@@ -37,9 +40,9 @@ impl Chat {
         T: Send + 'static,
     {
         let Some(session) = self.session.take() else { return Ok((None, Next::Leave)) };
-        let interrupt = session.interrupt();
+        let (interrupt, agents) = (session.interrupt(), session.agents());
         let id = session.transcript().session().to_string();
-        let (done, next) = self.watch(tokio::spawn(work(session)), &interrupt).await?;
+        let (done, next) = self.watch(tokio::spawn(work(session)), &interrupt, &agents).await?;
         while let Ok(happening) = self.happenings.try_recv() {
             self.meet(happening, &interrupt).await?;
         }
@@ -63,12 +66,17 @@ impl Chat {
         &mut self,
         mut work: JoinHandle<T>,
         interrupt: &Interrupt,
+        agents: &Roster,
     ) -> Result<(Finished<T>, Next), Failure> {
+        let mut look = tokio::time::interval(LOOK);
         let mut next = Next::Stay;
         let mut presses = 0;
         loop {
             tokio::select! {
                 Some(happening) = self.happenings.recv() => self.meet(happening, interrupt).await?,
+                _ = look.tick() => if let Some(columns) = self.keyboard.columns() {
+                    self.screen.stand_on(&at_work(agents, columns), columns).map_err(unwritten)?;
+                },
                 done = &mut work => return Ok((done, next)),
                 _ = self.ctrl_c.recv() => {
                     presses += 1;

@@ -17,7 +17,7 @@ use scrubjay::message::{Block, ToolCallId};
 use scrubjay::permission::Mode;
 use scrubjay::prompts;
 use scrubjay::tool::{Bench, Occasion};
-use scrubjay::tools::{shown, tasks};
+use scrubjay::tools::shown;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -33,7 +33,8 @@ impl Chat {
             Slash::Resume(id) => self.resume(id).await,
             Slash::Model(name) => self.model(name).await,
             Slash::Plan => self.plan(),
-            Slash::Tasks => self.tasks(),
+            Slash::Tasks(what) => self.tasks(what).await,
+            Slash::Agents(what) => self.agents(what),
             Slash::Uncompact(what) => self.uncompact(what),
             Slash::Fold(fold) => self.fold(fold),
             Slash::Snip(snip) => self.snip(snip),
@@ -167,19 +168,6 @@ impl Chat {
         self.aside("planning: nothing is changed until you approve a plan; /plan again to switch it off")
     }
 
-    fn tasks(&mut self) -> Result<(), Failure> {
-        let Some(session) = &self.session else { return Ok(()) };
-        let view = session.transcript().view();
-        match tasks::current(&view.unfolded(&view.history)) {
-            Some(list) if !list.is_empty() => {
-                let lines: Vec<String> =
-                    list.iter().map(|task| format!("  {} {}", mark(task.status), shown(&task.title))).collect();
-                self.say(&lines.join("\n"))
-            }
-            _ => self.aside("there is no task list"),
-        }
-    }
-
     /// A command of the person's own: shown now, and told to the model with the next question.
     pub(super) async fn run_command(&mut self, command: &str) -> Result<Next, Failure> {
         if command.is_empty() {
@@ -217,13 +205,5 @@ impl Chat {
             }
         };
         outcome.parts.iter().filter_map(Block::as_text).collect::<Vec<_>>().join("\n")
-    }
-}
-
-fn mark(status: tasks::Status) -> &'static str {
-    match status {
-        tasks::Status::Pending => "[ ]",
-        tasks::Status::InProgress => "[>]",
-        tasks::Status::Done => "[x]",
     }
 }

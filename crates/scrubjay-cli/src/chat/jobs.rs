@@ -1,18 +1,25 @@
 //! Background work in the chat: one line while something runs, and `/jobs`.
 
 use super::Chat;
+use super::agents::at_work;
 use super::slash::Jobs;
 use crate::background::{self, brief, line, resting, stop};
 use crate::failure::Failure;
 use crate::paper::{Tone, unwritten};
 use jiff::Timestamp;
+use scrubjay::ledger::Layer;
 
 impl Chat {
     /// Above the prompt, while something runs.
     pub(super) fn tell_what_runs(&mut self) -> Result<(), Failure> {
         let Some(session) = &self.session else { return Ok(()) };
         let now = Timestamp::now();
-        let running: Vec<String> = session.jobs().running().iter().map(|card| brief(card, now)).collect();
+        let (agents, jobs) = (at_work(&session.agents(), usize::MAX), session.jobs().running());
+        let others = jobs.iter().filter(|card| Layer::of_source(&card.kind) != Layer::Agents);
+        let running: Vec<String> = others.map(|card| brief(card, now)).collect();
+        if !agents.is_empty() {
+            self.aside(&format!("{agents} · /tasks"))?;
+        }
         if running.is_empty() { Ok(()) } else { self.aside(&format!("{} · /jobs", running.join("; "))) }
     }
 

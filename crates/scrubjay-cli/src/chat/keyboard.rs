@@ -5,13 +5,14 @@
 use super::slash::COMMANDS;
 use crate::failure::Failure;
 use crate::paper::Ink;
+use rustix::termios::tcgetwinsize;
 use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
 use rustyline::highlight::Highlighter;
 use rustyline::hint::Hinter;
 use rustyline::history::FileHistory;
 use rustyline::validate::{ValidationContext, ValidationResult, Validator};
-use rustyline::{Cmd, ColorMode, Config, Context, Editor, Helper, KeyCode, KeyEvent, Modifiers};
+use rustyline::{Cmd, ColorMode, Config, Context, Editor, ExternalPrinter, Helper, KeyCode, KeyEvent, Modifiers};
 use scrubjay::limits::Limits;
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -48,6 +49,8 @@ struct Wanted {
 /// The way to the thread that reads.
 pub(super) struct Keyboard {
     wanted: mpsc::Sender<Wanted>,
+    /// Lines for above the one that is being typed; where there is no terminal, there is nothing above.
+    above: Option<mpsc::Sender<String>>,
 }
 
 impl Keyboard {
@@ -64,12 +67,24 @@ impl Keyboard {
         editor.set_helper(Some(Lines { purpose: Purpose::Question }));
         editor.bind_sequence(KeyEvent(KeyCode::Enter, Modifiers::ALT), Cmd::Newline);
         let history = remember_in(history, &mut editor);
+        let above = match editor.create_external_printer() {
+            Ok(printer) => Some(print_above(printer)?),
+            Err(_) => None,
+        };
         let (wanted, asked) = mpsc::channel();
-        std::thread::Builder::new()
-            .name("keyboard".to_owned())
-            .spawn(move || listen(&asked, editor, history.as_deref()))
-            .map_err(|error| Failure::failed(format!("the keyboard cannot be read: {error}")))?;
-        Ok(Self { wanted })
+        thread("keyboard", move || listen(&asked, editor, history.as_deref()))?;
+        Ok(Self { wanted, above })
+    }
+
+    /// How many columns the terminal has, where lines can be shown and taken back.
+    pub(super) fn columns(&self) -> Option<usize> {
+        self.above.as_ref()?;
+        tcgetwinsize(std::io::stdout()).ok().map(|size| size.ws_col.into())
+    }
+
+    /// Show a line above the one that is being typed. Whether that can be done here.
+    pub(super) fn print(&self, line: &str) -> bool {
+        self.above.as_ref().is_some_and(|above| above.send(format!("{line}\n")).is_ok())
     }
 
     /// The next line. A reader that is gone has come to its end.
@@ -80,6 +95,24 @@ impl Keyboard {
             Err(_) => Typed::End,
         }
     }
+}
+
+fn thread(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), Failure> {
+    let begun = std::thread::Builder::new().name(name.to_owned()).spawn(work);
+    begun.map(drop).map_err(|error| Failure::failed(format!("the keyboard cannot be read: {error}")))
+}
+
+/// Printing may wait until the next line is read, so nobody else waits with it.
+fn print_above(mut printer: impl ExternalPrinter + Send + 'static) -> Result<mpsc::Sender<String>, Failure> {
+    let (sender, lines) = mpsc::channel::<String>();
+    thread("above", move || {
+        for line in lines {
+            if let Err(error) = printer.print(line) {
+                tracing::warn!(%error, "a line was not shown");
+            }
+        }
+    })?;
+    Ok(sender)
 }
 
 /// A history that cannot be kept is no reason not to talk.

@@ -1,5 +1,6 @@
 //! The chat: a person types, the model answers, tools run, and Ctrl-C always works.
 
+mod agents;
 mod answering;
 mod asides;
 mod compacting;
@@ -9,6 +10,7 @@ mod hiding;
 mod includes;
 mod jobs;
 mod keyboard;
+mod listening;
 mod remembering;
 mod screen;
 mod slash;
@@ -23,7 +25,7 @@ use consent::Standing;
 use keyboard::{Keyboard, Purpose, Typed, unescaped};
 use screen::Screen;
 use scrubjay::Session;
-use scrubjay::desk::Person;
+use scrubjay::desk::{Consent, Person, Request};
 use scrubjay::event::Events;
 use scrubjay::message::Block;
 use scrubjay::tools::{shown, shown_path};
@@ -32,6 +34,7 @@ use std::io::Stdout;
 use std::time::{Duration, Instant};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::oneshot::Sender;
 
 /// Whether the chat goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,6 +67,8 @@ struct Chat {
     session: Option<Session>,
     /// What was allowed for the rest of the session.
     standing: Standing,
+    /// Questions that came while the person was typing.
+    waiting: Vec<(Request, Sender<Consent>)>,
     /// Commands the person ran, for the next question.
     ran: Vec<Block>,
     ctrl_c: Signal,
@@ -88,6 +93,7 @@ pub(crate) async fn run(arguments: &Arguments, seat: Seat, paper: &Paper) -> Res
         events,
         session: None,
         standing: Standing::default(),
+        waiting: Vec::new(),
         ran: Vec::new(),
         ctrl_c,
         interrupted: None,
@@ -130,6 +136,8 @@ impl Chat {
     /// End a session. One in which nothing was asked leaves nothing behind.
     async fn put_away(&mut self, reason: &str) {
         let Some(mut session) = self.session.take() else { return };
+        // Nobody answers any more.
+        self.waiting.clear();
         if session.extractions().is_busy() {
             // Nobody is kept from leaving by a line that cannot be written.
             self.aside("a memory is being saved; Ctrl-C leaves without it").unwrap_or_default();
@@ -194,7 +202,7 @@ impl Chat {
             self.screen.end_line().map_err(unwritten)?;
             self.hear_beside().await?;
             self.tell_what_runs()?;
-            let next = match self.keyboard.read("› ", Purpose::Question).await {
+            let next = match self.listen("› ", Purpose::Question, None).await? {
                 Typed::End => Next::Leave,
                 Typed::Interrupted => self.interrupt_at_rest()?,
                 Typed::Line(line) => {

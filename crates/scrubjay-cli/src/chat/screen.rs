@@ -19,6 +19,8 @@ pub(super) struct Screen<W> {
     at: At,
     /// Calls that have begun and not ended.
     open: Vec<ToolCallId>,
+    /// The line below everything.
+    foot: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +35,7 @@ enum At {
 
 impl<W: Write> Screen<W> {
     pub(super) fn new(out: W, ink: Ink, dir: &Path) -> Self {
-        Self { out, ink, dir: format!("{}/", dir.display()), at: At::Start, open: Vec::new() }
+        Self { out, ink, dir: format!("{}/", dir.display()), at: At::Start, open: Vec::new(), foot: None }
     }
 
     /// Show what happened.
@@ -75,8 +77,18 @@ impl<W: Write> Screen<W> {
         self.line(&painted)
     }
 
+    /// What would be shown, as text.
+    pub(super) fn told(&self, event: &Event) -> String {
+        let (ink, dir) = (self.ink, self.dir.clone());
+        let mut beside = Screen { out: Vec::new(), ink, dir, at: At::Start, open: Vec::new(), foot: None };
+        // Memory takes everything.
+        beside.show(event).unwrap_or_default();
+        String::from_utf8_lossy(&beside.out).trim_end().to_owned()
+    }
+
     /// Leave the line that was being written.
     pub(super) fn end_line(&mut self) -> io::Result<()> {
+        self.lift_foot()?;
         if self.at != At::Start {
             writeln!(self.out)?;
         }
@@ -92,7 +104,30 @@ impl<W: Write> Screen<W> {
         self.line(line.trim_end())
     }
 
+    /// Show a line below everything, in place of the last one, until something is written. In the middle of an answer
+    /// there is no below.
+    pub(super) fn stand_on(&mut self, line: &str, columns: usize) -> io::Result<()> {
+        let line = fitting(line, columns);
+        if self.at != At::Start || self.foot.as_deref().unwrap_or_default() == line {
+            return Ok(());
+        }
+        self.lift_foot()?;
+        if !line.is_empty() {
+            write!(self.out, "{}", self.ink.paint(Tone::Faint, &line))?;
+            self.foot = Some(line);
+        }
+        self.out.flush()
+    }
+
+    fn lift_foot(&mut self) -> io::Result<()> {
+        match self.foot.take() {
+            Some(_) => write!(self.out, "\r\u{1b}[2K"),
+            None => Ok(()),
+        }
+    }
+
     fn prose(&mut self, text: &str) -> io::Result<()> {
+        self.lift_foot()?;
         if self.at == At::Thought {
             self.end_line()?;
         }
@@ -104,6 +139,7 @@ impl<W: Write> Screen<W> {
     }
 
     fn thought(&mut self, text: &str) -> io::Result<()> {
+        self.lift_foot()?;
         if self.at == At::Prose {
             self.end_line()?;
         }
@@ -126,6 +162,20 @@ impl<W: Write> Screen<W> {
             None => {}
         }
     }
+}
+
+/// As much of a line as surely fits: a line that breaks cannot be taken back.
+fn fitting(line: &str, columns: usize) -> String {
+    /// From here on letters may be as wide as two.
+    const WIDE: char = '\u{1100}';
+    let mut left = columns.saturating_sub(1);
+    let fits = |letter: &char| {
+        let wide = if *letter < WIDE { 1 } else { 2 };
+        let fits = left >= wide;
+        left = left.saturating_sub(wide);
+        fits
+    };
+    line.chars().take_while(fits).collect()
 }
 
 /// A failure is a word first, and red where there is colour.
@@ -184,6 +234,23 @@ mod tests {
         ]);
         assert!(seen.chars().all(|c| c == '\n' || !(c.is_control() || c == '\u{202e}')), "{seen:?}");
         assert!(seen.contains("⟦U+001B⟧]0;title"));
+    }
+
+    // spec: A6
+    #[test]
+    fn the_line_below_everything_goes_before_anything_else_is_written_and_never_breaks() {
+        let mut screen = Screen::new(Vec::new(), Ink::Plain, Path::new("/p"));
+        screen.stand_on("2 agents · Reading a.txt", 80).unwrap();
+        screen.stand_on("2 agents · Reading a.txt", 80).unwrap();
+        screen.stand_on("2 agents · 読んでいる", 16).unwrap();
+        screen.show(&text("An ans")).unwrap();
+        screen.stand_on("2 agents · not in the middle of a line", 80).unwrap();
+        screen.show(&text("wer.\n")).unwrap();
+        screen.stand_on("1 agent", 80).unwrap();
+        screen.aside(Tone::Faint, "beside").unwrap();
+        screen.stand_on("", 80).unwrap();
+        let seen = String::from_utf8(screen.out).unwrap().replace("\r\u{1b}[2K", "<");
+        assert_eq!(seen, "2 agents · Reading a.txt<2 agents · 読ん<An answer.\n1 agent<beside\n");
     }
 
     #[test]

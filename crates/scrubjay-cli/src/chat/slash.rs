@@ -4,6 +4,7 @@ use crate::compaction::{Numbers, Order};
 use crate::memories::dreams::Wish;
 use crate::memories::inbox;
 use crate::nearest::nearest;
+use scrubjay::agents::definition::Author;
 
 /// A command inside the chat.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,7 +17,8 @@ pub(super) enum Slash {
     Resume(Option<String>),
     Model(Option<String>),
     Plan,
-    Tasks,
+    Tasks(Tasks),
+    Agents(Agents),
     Compact(Compact),
     Uncompact(Uncompact),
     Fold(Fold),
@@ -51,6 +53,61 @@ impl Jobs {
             [] | ["list"] => Ok(Jobs::List),
             ["stop" | "kill", id] => Ok(Jobs::Stop((*id).to_owned())),
             _ => Err("/jobs lists background work, /jobs stop ID stops one".to_owned()),
+        }
+    }
+}
+
+/// What `/tasks` should do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Tasks {
+    /// Show the task list and the agents.
+    List,
+    /// Follow what this agent does.
+    Attach(String),
+    /// Stop this agent.
+    Stop(String),
+}
+
+impl Tasks {
+    fn read(typed: &str) -> Result<Self, String> {
+        match typed.split_whitespace().collect::<Vec<_>>().as_slice() {
+            [] | ["list"] => Ok(Tasks::List),
+            ["attach" | "follow", name] => Ok(Tasks::Attach((*name).to_owned())),
+            ["stop" | "kill", name] => Ok(Tasks::Stop((*name).to_owned())),
+            _ => Err("/tasks lists tasks and agents, /tasks attach NAME follows an agent, /tasks stop NAME stops it"
+                .to_owned()),
+        }
+    }
+}
+
+/// What `/agents` should do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Agents {
+    /// Show every kind.
+    List,
+    /// Show one.
+    Show(String),
+    /// Define a new one.
+    Create { name: String, author: Author },
+    /// Change one.
+    Edit(String),
+}
+
+impl Agents {
+    fn read(typed: &str) -> Result<Self, String> {
+        match typed.split_whitespace().collect::<Vec<_>>().as_slice() {
+            [] | ["list" | "ls"] => Ok(Agents::List),
+            ["show", name] => Ok(Agents::Show((*name).to_owned())),
+            ["create", name] => Ok(Agents::Create { name: (*name).to_owned(), author: Author::Person }),
+            ["create", name, "--project"] | ["create", "--project", name] => {
+                Ok(Agents::Create { name: (*name).to_owned(), author: Author::Project })
+            }
+            ["edit", name] => Ok(Agents::Edit((*name).to_owned())),
+            _ => {
+                Err("/agents lists kinds of agents, /agents show NAME shows one, /agents create NAME [--project] and \
+                      /agents edit NAME open your editor"
+                    .to_owned())
+            }
         }
     }
 }
@@ -186,7 +243,12 @@ pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
     ("resume", "[id]", "go on with another session of this project"),
     ("model", "[name]", "show or change the model"),
     ("plan", "", "plan first: nothing is changed until you approve; again to switch it off"),
-    ("tasks", "", "the model's task list"),
+    (
+        "tasks",
+        "[attach|stop NAME]",
+        "the model's task list, and the agents: what each does and took; follow or stop one",
+    ),
+    ("agents", "[show|create|edit NAME]", "kinds of agents and where they come from; create and edit open your editor"),
     ("jobs", "[stop ID]", "background work: what runs, what it took, what rests; stop ID stops one"),
     ("quit", "", "leave; Ctrl-D does the same"),
 ];
@@ -206,7 +268,8 @@ impl Slash {
             "resume" => Ok(Slash::Resume(rest)),
             "model" => Ok(Slash::Model(rest)),
             "plan" => Ok(Slash::Plan),
-            "tasks" => Ok(Slash::Tasks),
+            "tasks" => Tasks::read(rest.as_deref().unwrap_or_default()).map(Slash::Tasks),
+            "agents" => Agents::read(rest.as_deref().unwrap_or_default()).map(Slash::Agents),
             "compact" => Compact::read(&rest.unwrap_or_default()).map(Slash::Compact),
             "uncompact" => Uncompact::read(rest.as_deref().unwrap_or_default()).map(Slash::Uncompact),
             "fold" => Fold::read(&rest.unwrap_or_default()).map(Slash::Fold),
@@ -272,6 +335,32 @@ mod tests {
         assert_eq!(Slash::read("/jobs stop 3f2a"), Ok(Slash::Jobs(Jobs::Stop("3f2a".into()))));
         for wrong in ["/jobs stop", "/jobs 3f2a", "/jobs stop a b"] {
             assert!(Slash::read(wrong).unwrap_err().contains("/jobs stop ID"), "{wrong}");
+        }
+    }
+
+    // spec: Q7
+    #[test]
+    fn agents_are_followed_stopped_and_defined_by_name() {
+        for (line, slash) in [
+            ("/tasks", Slash::Tasks(Tasks::List)),
+            ("/tasks attach finder-1", Slash::Tasks(Tasks::Attach("finder-1".into()))),
+            ("/tasks  stop finder-1 ", Slash::Tasks(Tasks::Stop("finder-1".into()))),
+            ("/agents", Slash::Agents(Agents::List)),
+            ("/agents show explore", Slash::Agents(Agents::Show("explore".into()))),
+            ("/agents edit jay", Slash::Agents(Agents::Edit("jay".into()))),
+            ("/agents create jay", Slash::Agents(Agents::Create { name: "jay".into(), author: Author::Person })),
+            (
+                "/agents create jay --project",
+                Slash::Agents(Agents::Create { name: "jay".into(), author: Author::Project }),
+            ),
+        ] {
+            assert_eq!(Slash::read(line), Ok(slash), "{line}");
+        }
+        for wrong in ["/tasks stop", "/tasks finder-1", "/tasks stop a b"] {
+            assert!(Slash::read(wrong).unwrap_err().contains("/tasks stop NAME"), "{wrong}");
+        }
+        for wrong in ["/agents jay", "/agents create", "/agents create a b"] {
+            assert!(Slash::read(wrong).unwrap_err().contains("/agents create NAME"), "{wrong}");
         }
     }
 

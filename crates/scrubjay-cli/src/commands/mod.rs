@@ -1,5 +1,6 @@
 //! The commands: each does one thing, says what it saw or did, and leaves.
 
+mod agents;
 pub(crate) mod compact;
 mod config;
 mod context;
@@ -66,6 +67,7 @@ pub(crate) async fn run(command: &Command, workplace: &Workplace, paper: &Paper)
             (wish, _) => dream::settle(wish, workplace, paper),
         },
         Command::Inbox { what } => inbox::run(&InboxCommand::wish(what.as_ref()), workplace, paper),
+        Command::Agents { what } => agents::run(what.as_ref(), workplace, paper),
         Command::Doctor => doctor::run(workplace, paper),
         Command::Completions { shell } => completions(*shell),
     }

@@ -20,4 +20,5 @@ mod scopes;
 mod stage;
 mod survival;
 mod terminal;
+mod watching;
 mod web;

@@ -21,6 +21,17 @@ pub enum Author {
     Project,
 }
 
+impl Author {
+    /// In a word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Author::Program => "program",
+            Author::Person => "person",
+            Author::Project => "project",
+        }
+    }
+}
+
 /// Whose memory an agent has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
@@ -78,6 +89,16 @@ pub struct Definition {
     pub file: Option<PathBuf>,
 }
 
+impl Definition {
+    /// Read one that this author wrote, with what was not understood or not allowed. The name of the file stands in for one
+    /// that the header does not give.
+    pub fn read(text: &str, author: Author, file: Option<&Path>, limits: &Limits) -> (Option<Self>, Vec<String>) {
+        let mut notices = Vec::new();
+        let definition = Reading { author, file, notices: &mut notices }.definition(text, limits);
+        (definition, notices)
+    }
+}
+
 /// The folders that hold definitions, most important first.
 #[derive(Debug, Clone, Default)]
 pub struct Folders {
@@ -120,10 +141,7 @@ impl Definitions {
     pub fn built_in(limits: &Limits) -> Self {
         let mut all = Self::default();
         for text in prompts::AGENTS {
-            let mut reading = Reading { author: Author::Program, file: None, notices: &mut all.notices };
-            if let Some(definition) = reading.definition(text, limits) {
-                all.kinds.insert(definition.name.clone(), definition);
-            }
+            all.take(Definition::read(text, Author::Program, None, limits));
         }
         all
     }
@@ -154,11 +172,13 @@ impl Definitions {
                     continue;
                 }
             };
-            let mut reading = Reading { author, file: Some(&file), notices: &mut self.notices };
-            if let Some(definition) = reading.definition(&text, limits) {
-                self.kinds.insert(definition.name.clone(), definition);
-            }
+            self.take(Definition::read(&text, author, Some(&file), limits));
         }
+    }
+
+    fn take(&mut self, (definition, mut notices): (Option<Definition>, Vec<String>)) {
+        self.notices.append(&mut notices);
+        self.kinds.extend(definition.map(|definition| (definition.name.clone(), definition)));
     }
 
     /// One of them.
@@ -303,7 +323,7 @@ impl Reading<'_> {
 }
 
 /// A name that a model can say, that can be a folder once `:` is a dash, and that leads nowhere.
-pub(super) fn is_kind(name: &str) -> bool {
+pub fn is_kind(name: &str) -> bool {
     const LONGEST: usize = 64;
     let plain = name.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_:".contains(letter));
     plain && name.starts_with(|first: char| first.is_ascii_alphanumeric()) && name.len() <= LONGEST
@@ -323,11 +343,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn read(author: Author, text: &str) -> (Option<Definition>, Vec<String>) {
-        let mut notices = Vec::new();
-        let file = Path::new("/agents/reviewer.md");
-        let mut reading = Reading { author, file: Some(file), notices: &mut notices };
-        let definition = reading.definition(text, &Limits::default());
-        (definition, notices)
+        Definition::read(text, author, Some(Path::new("/agents/reviewer.md")), &Limits::default())
     }
 
     // spec: A3

@@ -178,7 +178,7 @@ fn few_words(reply: &Reply) -> Option<String> {
 }
 
 /// What a call is about, without asking anybody.
-pub(super) fn of_call(call: &ToolUse) -> String {
+pub fn of_call(call: &ToolUse) -> String {
     const SHOWN: usize = 60;
     let field = |name: &str| call.input.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     let words = match call.name.as_str() {

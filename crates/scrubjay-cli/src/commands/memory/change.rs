@@ -1,7 +1,7 @@
 //! The commands that change: each makes one change, hands out its receipt, and can be taken back.
 
-use super::editor;
 use crate::arguments::{ForgetFlags, Trial, UndoFlags};
+use crate::editor;
 use crate::failure::Failure;
 use crate::memories::draft::{Asked, Draft};
 use crate::memories::receipt::{Told, rehearse};
@@ -10,7 +10,7 @@ use crate::paper::Paper;
 use crate::workplace::Workplace;
 use jiff::Zoned;
 use scrubjay::memory::{ChangeId, Edit, Entry, FileDiff, Memory, Recorded};
-use std::io::{IsTerminal as _, Read as _};
+use std::io::IsTerminal as _;
 
 /// What the person gave: words, or standard input for `-` and for nothing.
 pub(super) fn given(words: &[String]) -> Result<String, Failure> {
@@ -21,14 +21,7 @@ pub(super) fn given(words: &[String]) -> Result<String, Failure> {
     if std::io::stdin().is_terminal() && text.is_empty() {
         return Err(Failure::usage("what should be remembered?").fix(memories::FIRST));
     }
-    from_standard_input()
-}
-
-fn from_standard_input() -> Result<String, Failure> {
-    let mut text = String::new();
-    let read = std::io::stdin().lock().read_to_string(&mut text);
-    read.map_err(|error| Failure::usage(format!("standard input is not text: {error}")))?;
-    Ok(text)
+    editor::from_standard_input()
 }
 
 /// Where a command works and where it writes.
@@ -52,8 +45,7 @@ pub(super) fn edit(memory: &mut Memory, name: &str, trial: Trial, (workplace, pa
     let Some((entry, old)) = memory.text(&path)? else {
         return Err(Failure::nothing_found(format!("`{path}` was just removed")));
     };
-    let by_hand = std::io::stdin().is_terminal();
-    let new = if by_hand { editor::edited(&path, &old, workplace)? } else { from_standard_input()? };
+    let new = editor::rewritten(&path, &old, workplace)?;
     if new.trim().is_empty() {
         return Err(Failure::usage(format!("the new text of `{path}` is empty, so nothing was changed"))
             .fix(format!("`scrubjay memory forget {}` removes a memory", memories::stem(&path))));

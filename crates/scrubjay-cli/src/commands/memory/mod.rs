@@ -2,7 +2,6 @@
 
 mod care;
 mod change;
-mod editor;
 mod look;
 
 use crate::arguments::{MemoryCommand, RememberFlags, UndoFlags};
