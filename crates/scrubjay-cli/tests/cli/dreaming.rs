@@ -106,7 +106,8 @@ fn a_dream_without_a_model_proposes_and_the_person_decides() {
     assert!(!memories(&stage).contains_key("project_staging"));
     stage.run(&["undo"]).ended_with(0);
     let (mut back, mut was) = (memories(&stage), before);
-    (back.remove("MEMORY"), was.remove("MEMORY"));
+    back.remove("MEMORY");
+    was.remove("MEMORY");
     assert_eq!(back, was, "one command takes it all back");
 }
 

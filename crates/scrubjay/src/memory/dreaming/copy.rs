@@ -126,7 +126,8 @@ impl Harvest<'_> {
             Some(known) => known.saying(&topic, self.limits),
             None => topic.text(),
         };
-        if was.is_some_and(|known| known.text == after) {
+        // One that took over another may say what it said.
+        if merged.is_empty() && was.is_some_and(|known| known.text == after) {
             return;
         }
         let step = Step {
