@@ -212,6 +212,12 @@ pub(crate) enum Command {
         #[command(subcommand)]
         what: Option<JobsCommand>,
     },
+    /// Write to an agent or a session that runs
+    Send(SendFlags),
+    /// Letters that wait for agents and sessions
+    Inbox(InboxFlags),
+    /// Work on a task without a terminal, and read letters until nobody writes any more
+    Teammate(TeammateFlags),
     /// Check the installation; the output is safe to paste
     Doctor,
     /// Completions for a shell, to standard output
@@ -294,6 +300,46 @@ pub(crate) enum ResultsCommand {
         #[arg(long)]
         yes: bool,
     },
+}
+
+/// A letter.
+#[derive(Debug, Args)]
+pub(crate) struct SendFlags {
+    /// A name, `*` for everybody of this project, or uds:SOCKET
+    pub(crate) to: String,
+    /// What to say
+    #[arg(required = true)]
+    pub(crate) message: Vec<String>,
+    /// The same in a few words
+    #[arg(long, value_name = "WORDS")]
+    pub(crate) summary: Option<String>,
+    /// Who says it; whoever reads it takes it for the word of another agent
+    #[arg(long, value_name = "NAME", default_value = "shell")]
+    pub(crate) from: String,
+}
+
+/// A session of its own for a task.
+#[derive(Debug, Args)]
+pub(crate) struct TeammateFlags {
+    /// What others call it
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: String,
+    /// What to do first
+    pub(crate) task: Vec<String>,
+    /// Its task, and who started it, come on standard input
+    #[arg(long, hide = true, conflicts_with = "task")]
+    pub(crate) briefed: bool,
+}
+
+/// Whose letters.
+#[derive(Debug, Args)]
+pub(crate) struct InboxFlags {
+    /// Those of this agent or session
+    #[arg(long, value_name = "NAME")]
+    pub(crate) agent: Option<String>,
+    /// The whole of this one: its id, or the beginning of it
+    #[arg(value_name = "ID", requires = "agent")]
+    pub(crate) id: Option<String>,
 }
 
 /// About background work.

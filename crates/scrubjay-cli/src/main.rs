@@ -10,6 +10,7 @@ mod failure;
 mod happening;
 mod health;
 mod instructed;
+mod letters;
 mod log;
 mod memories;
 mod nearest;
@@ -24,6 +25,7 @@ mod seat;
 mod service;
 mod shelf;
 mod staffed;
+mod teammates;
 mod web_fetch;
 mod workplace;
 
@@ -80,6 +82,10 @@ async fn run(arguments: &Arguments, environment: Environment, paper: &Paper) -> 
         (Some(Command::Uncompact(flags)), _, _) if !flags.list => {
             let seat = sit_down(arguments, workplace, paper).await?;
             commands::compact::undo(arguments, flags, &seat, paper)
+        }
+        (Some(Command::Teammate(flags)), _, _) => {
+            let seat = sit_down(arguments, workplace, paper).await?;
+            commands::teammate::run(arguments, flags, seat, paper).await
         }
         (Some(command), _, _) => commands::run(command, &workplace, paper).await,
         (None, Some(_), _) => {

@@ -12,6 +12,10 @@ impl Chat {
     pub(super) fn tell_what_runs(&mut self) -> Result<(), Failure> {
         let Some(session) = &self.session else { return Ok(()) };
         let now = Timestamp::now();
+        if !session.mailbox().is_empty() {
+            self.aside("a letter has come; it is read with your next question")?;
+        }
+        let Some(session) = &self.session else { return Ok(()) };
         let running: Vec<String> = session.jobs().running().iter().map(|card| brief(card, now)).collect();
         if running.is_empty() { Ok(()) } else { self.aside(&format!("{} · /jobs", running.join("; "))) }
     }

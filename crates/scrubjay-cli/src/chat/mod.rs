@@ -15,13 +15,17 @@ mod slash;
 use crate::arguments::Arguments;
 use crate::failure::Failure;
 use crate::happening::{Happening, Wire, wire};
+use crate::letters::{Owner, Slot, name_of};
 use crate::paper::{Paper, Tone, counted, unwritten};
 use crate::seat::{Beginning, Seat};
 use crate::shelf::{Shelf, asked};
+use crate::teammates::recruiter;
 use consent::Standing;
 use keyboard::{Keyboard, Purpose, Typed, unescaped};
 use screen::Screen;
 use scrubjay::Session;
+use scrubjay::agents::letters::Trust;
+use scrubjay::agents::staff::Mail;
 use scrubjay::desk::Person;
 use scrubjay::event::Events;
 use scrubjay::message::Block;
@@ -61,6 +65,8 @@ struct Chat {
     events: Events,
     /// Away only while a question is being answered.
     session: Option<Session>,
+    /// Where others write to it.
+    slot: Option<Slot>,
     /// What was allowed for the rest of the session.
     standing: Standing,
     /// Commands the person ran, for the next question.
@@ -86,6 +92,7 @@ pub(crate) async fn run(arguments: &Arguments, seat: Seat, paper: &Paper) -> Res
         person,
         events,
         session: None,
+        slot: None,
         standing: Standing::default(),
         ran: Vec::new(),
         ctrl_c,
@@ -123,16 +130,39 @@ impl Chat {
             self.screen.aside(Tone::Warning, &notice).map_err(unwritten)?;
         }
         self.standing = Standing::default();
+        let session = self.open_slot(session)?;
         Ok(self.session.insert(session).started(source).await?)
+    }
+
+    /// Let others write to the session, and it to them.
+    fn open_slot(&mut self, mut session: Session) -> Result<Session, Failure> {
+        let name = name_of(session.transcript().session().as_str());
+        let (mailbox, events, trust) = (session.mailbox(), self.events.clone(), Trust::default());
+        match Slot::open(&self.seat.workplace, Owner { name: &name, mailbox, events, trust }) {
+            Ok(slot) => {
+                let recruit = Some(recruiter(&self.seat, &slot.mail, &self.events));
+                session.write_by(Mail { recruit, ..slot.mail.clone() });
+                self.slot = Some(slot);
+            }
+            Err(failure) => self.screen.aside(Tone::Warning, &failure.to_string()).map_err(unwritten)?,
+        }
+        Ok(session)
     }
 
     /// End a session. One in which nothing was asked leaves nothing behind.
     async fn put_away(&mut self, reason: &str) {
-        let Some(mut session) = self.session.take() else { return };
-        if let Err(error) = session.ended(reason).await {
+        let mut session = self.session.take();
+        if let Some(session) = &mut session
+            && let Err(error) = session.ended(reason).await
+        {
             tracing::warn!(%error, "the session did not end well");
         }
-        Shelf::of(&self.seat.workplace).discard_if_empty(session.into_transcript());
+        if let Some(slot) = self.slot.take() {
+            slot.close().await;
+        }
+        if let Some(session) = session {
+            Shelf::of(&self.seat.workplace).discard_if_empty(session.into_transcript());
+        }
     }
 
     /// A session is told when the mode of permission has changed.

@@ -8,6 +8,7 @@ mod doctor;
 mod export;
 mod import;
 mod jobs;
+mod letters;
 mod limits;
 pub(crate) mod memory;
 pub(crate) mod notes;
@@ -18,6 +19,7 @@ mod savings;
 mod sessions;
 mod status;
 mod sweep;
+pub(crate) mod teammate;
 
 use crate::arguments::{Arguments, Command, ConfigCommand, ResultsCommand, WhichSession};
 use crate::failure::Failure;
@@ -30,7 +32,7 @@ use std::io::Write as _;
 /// Run one of the commands that need no model.
 pub(crate) async fn run(command: &Command, workplace: &Workplace, paper: &Paper) -> Result<(), Failure> {
     match command {
-        Command::Status | Command::Chat => status::run(workplace, paper),
+        Command::Status | Command::Chat | Command::Teammate(_) => status::run(workplace, paper),
         Command::Sessions { all } => {
             sessions::run(workplace, paper, if *all { usize::MAX } else { sessions::usual(workplace) })
         }
@@ -58,6 +60,8 @@ pub(crate) async fn run(command: &Command, workplace: &Workplace, paper: &Paper)
         Command::Config { what: ConfigCommand::Show { origin: true } } => config::flags(workplace, paper),
         Command::Config { what: ConfigCommand::Show { origin: false } } => config::show(workplace, paper),
         Command::Jobs { what } => jobs::run(what.as_ref(), workplace, paper).await,
+        Command::Send(flags) => letters::send(flags, workplace, paper).await,
+        Command::Inbox(flags) => letters::inbox(flags, workplace, paper),
         Command::Doctor => doctor::run(workplace, paper),
         Command::Completions { shell } => completions(*shell),
     }

@@ -17,6 +17,7 @@ mod fork;
 mod hooks;
 mod instructions;
 mod jobs;
+mod letters;
 mod memory_tool;
 mod long_session;
 mod microcompaction;
