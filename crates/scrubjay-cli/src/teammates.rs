@@ -76,7 +76,8 @@ async fn start(seat: &Seat, mail: &Mail, events: Events, task: Task) -> Result<S
         trust.share(&name, Standing::Teammate, Token::new(secret));
     };
     share(&secret);
-    let brief = Brief { name: name.clone(), task: Some(task.prompt), leader: Some(mail.name.clone()), token: Some(secret) };
+    let brief =
+        Brief { name: name.clone(), task: Some(task.prompt), leader: Some(mail.name.clone()), token: Some(secret) };
     let log = seat.workplace.places.state.join("log").join(format!("teammate-{name}.log"));
     let mut child = spawn(seat, &name, &log).map_err(|error| format!("The process cannot be started: {error}."))?;
     match tokio::time::timeout(PATIENCE, instruct(&mut child, &brief)).await {

@@ -55,8 +55,11 @@ fn unknown(name: &str, workplace: &Workplace) -> Failure {
     let (boxes, sockets) = letters::known(workplace);
     let sockets = sockets.iter().map(|path| format!("uds:{}", path.display()));
     let all: Vec<String> = boxes.into_iter().chain(sockets).collect();
-    Failure::nothing_found(format!("there is nobody called `{}` to write to", shown(name)))
-        .fix(if all.is_empty() { "nobody listens now".to_owned() } else { format!("there are: {}", all.join(", ")) })
+    Failure::nothing_found(format!("there is nobody called `{}` to write to", shown(name))).fix(if all.is_empty() {
+        "nobody listens now".to_owned()
+    } else {
+        format!("there are: {}", all.join(", "))
+    })
 }
 
 fn by_mailbox(name: String, letter: &Letter, workplace: &Workplace) -> Result<String, Failure> {

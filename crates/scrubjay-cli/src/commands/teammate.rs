@@ -8,7 +8,8 @@ use crate::happening::{Happening, Wire, unattended_wire};
 use crate::letters::{Owner, Slot};
 use crate::paper::Paper;
 use crate::permit::Permit;
-use crate::seat::Seat;
+use crate::seat::{Beginning, Seat};
+use crate::shelf::Shelf;
 use crate::teammates::Brief;
 use jiff::Timestamp;
 use scrubjay::agents::letters::trust::Standing;
@@ -17,10 +18,12 @@ use scrubjay::agents::staff::Mail;
 use scrubjay::desk::{Consent, Person, Request};
 use scrubjay::event::Event;
 use scrubjay::limits::Limits;
+use scrubjay::paths::write_private;
 use scrubjay::tool::Effect;
 use scrubjay::tools::shown;
 use scrubjay::{Answer, Error, Session, prompts};
 use std::io::Write as _;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
@@ -38,15 +41,22 @@ struct Mate {
 }
 
 /// Work, report, read letters, end.
-pub(crate) async fn run(arguments: &Arguments, flags: &TeammateFlags, seat: Seat, paper: &Paper) -> Result<(), Failure> {
+pub(crate) async fn run(
+    arguments: &Arguments,
+    flags: &TeammateFlags,
+    seat: Seat,
+    paper: &Paper,
+) -> Result<(), Failure> {
     let brief = Brief::of(flags)?;
     let Wire { events, person, mut happenings } = unattended_wire(super::print::refusal);
-    let beginning = seat.beginning(&arguments.session)?;
-    let (transcript, notices) = seat.transcript(beginning)?;
-    notices.iter().for_each(|notice| paper.warn(notice));
     let mailbox = scrubjay::agents::Mailbox::default();
     let owner = Owner { name: &brief.name, mailbox: mailbox.clone(), events: events.clone(), trust: trust(&brief) };
     let mut slot = Slot::open(&seat.workplace, owner)?;
+    let note = slot.mail.folder.join(&brief.name).join("session");
+    let (transcript, notices) = seat.transcript(beginning(arguments, &seat, &note)?)?;
+    write_private(&note, transcript.session().as_str().as_bytes())
+        .map_err(|error| Failure::failed(format!("{} cannot be written: {error}", note.display())))?;
+    notices.iter().for_each(|notice| paper.warn(notice));
     let (stop, limits) = (CancellationToken::new(), seat.workplace.limits.clone());
     let mate = Mate { brief, mail: slot.mail.clone(), limits, stop };
     let (approvals, answers) = mpsc::unbounded_channel();
@@ -77,6 +87,17 @@ pub(crate) async fn run(arguments: &Arguments, flags: &TeammateFlags, seat: Seat
         Ok(()) | Err(Error::Interrupted) => Ok(()),
         Err(error) => Err(Failure::new(Exit::Failed, error.to_string())),
     }
+}
+
+/// `--continue` goes on with what the last teammate of this name did, if it was cut off.
+fn beginning(arguments: &Arguments, seat: &Seat, note: &Path) -> Result<Beginning, Failure> {
+    if !arguments.session.newest {
+        return seat.beginning(&arguments.session);
+    }
+    let id = std::fs::read_to_string(note).map_err(|_| {
+        Failure::nothing_found("no teammate of this name was cut off").fix("start it without --continue")
+    })?;
+    Shelf::of(&seat.workplace).find(id.trim()).map(Beginning::GoOn)
 }
 
 fn trust(brief: &Brief) -> Trust {

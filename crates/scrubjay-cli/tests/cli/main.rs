@@ -11,6 +11,7 @@ mod compaction;
 mod hiding;
 mod instructions;
 mod jobs;
+mod letters;
 mod memory;
 mod print;
 mod remembering;

@@ -34,6 +34,11 @@ impl Stage {
         Self { url: Some(simulator.url()), ..Self::offline() }
     }
 
+    /// The same stage with a simulated service to talk to.
+    pub(crate) fn talking_to(self, simulator: &Simulator) -> Self {
+        Self { url: Some(simulator.url()), ..self }
+    }
+
     /// Some other address.
     pub(crate) fn at(url: &str) -> Self {
         Self { url: Some(url.to_owned()), ..Self::offline() }
