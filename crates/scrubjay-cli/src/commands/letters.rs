@@ -24,7 +24,7 @@ pub(super) async fn send(flags: &SendFlags, workplace: &Workplace, paper: &Paper
         Address::Bridge(_) => return Err(Failure::failed(address::NO_BRIDGE)),
         Address::Socket(path) => vec![by_socket(path, &letter, workplace).await?],
         Address::Everybody => {
-            let names = inbox::known(&workplace.project().mail());
+            let names = inbox::living(&workplace.project().mail());
             if names.is_empty() {
                 return Err(unknown("*", workplace));
             }

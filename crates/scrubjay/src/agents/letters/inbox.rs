@@ -6,6 +6,7 @@
 //! may not be what it says it is, goes to `dead` with the reason beside it.
 
 use super::{Letter, LetterError, Trust, is_name};
+use crate::agents::jobs::is_held;
 use crate::limits::Limits;
 use crate::paths::create_dir_private;
 use serde::Serialize;
@@ -14,6 +15,7 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 const PARTS: [&str; 4] = ["tmp", "new", "cur", "dead"];
 const SEEN: &str = "seen";
@@ -89,6 +91,13 @@ pub fn known(mail: &Path) -> Vec<String> {
     names
 }
 
+/// Those of them whose reader lives.
+pub fn living(mail: &Path) -> Vec<String> {
+    let mut names = known(mail);
+    names.retain(|name| is_held(&mail.join(name).join(READER)));
+    names
+}
+
 /// Who there is, for an error.
 pub fn in_words(known: &[String]) -> String {
     if known.is_empty() { "nobody has a mailbox here".to_owned() } else { format!("there are: {}", known.join(", ")) }
@@ -124,10 +133,8 @@ impl Inbox {
             create_dir_private(&dir.join(part))?;
         }
         let reader = private().write(true).create(true).truncate(false).open(dir.join(READER))?;
-        match reader.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Ok(None),
-            Err(TryLockError::Error(error)) => return Err(error),
+        if !is_taken(&reader)? {
+            return Ok(None);
         }
         sweep(&dir.join("tmp"));
         let (seen, log) = remembered(&dir.join(SEEN), limits)?;
@@ -236,6 +243,19 @@ impl Inbox {
         fs::rename(&self.dir, &gone)?;
         if files(&gone.join("new")).is_empty() { fs::remove_dir_all(gone) } else { fs::rename(gone, &self.dir) }
     }
+}
+
+/// Take the reader's place. Whoever looks whether somebody reads holds it for a moment, so one refusal says nothing.
+fn is_taken(reader: &File) -> io::Result<bool> {
+    const TRIES: usize = 20;
+    for _ in 0..TRIES {
+        match reader.try_lock() {
+            Ok(()) => return Ok(true),
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(5)),
+        }
+    }
+    Ok(false)
 }
 
 fn file_name(letter: &Letter) -> String {

@@ -59,7 +59,7 @@ fn letters_arrive_in_order_and_for_their_owner_alone() {
     assert_eq!(post.read(&mut bob), ["0", "1", "2", "3", "4"]);
     assert_eq!(post.read(&mut bob), Vec::<String>::new());
     assert_eq!((post.count("tmp"), post.count("new"), post.count("cur")), (0, 0, 0));
-    assert_eq!(known(post.mail()), ["bob"]);
+    assert_eq!((known(post.mail()), living(post.mail())), (vec!["bob".to_owned()], vec!["bob".to_owned()]));
     assert!(matches!(Inbox::open(post.mail(), "bob", &post.limits), Err(LetterError::InUse(_))), "one reader");
     let other = post.send(&Letter { to: "eve".into(), ..letter("ada", "x") }).unwrap_err().to_string();
     assert!(other.contains("there are: bob"), "{other}");
@@ -80,6 +80,7 @@ fn a_letter_that_was_not_done_comes_again_and_one_that_was_never_does() {
     bob.done(&one, &post.limits).unwrap();
     // As after a kill.
     drop(bob);
+    assert_eq!((known(post.mail()), living(post.mail())), (vec!["bob".to_owned()], Vec::new()));
     let mut bob = post.bob();
     post.send(&one).unwrap();
     post.send(&two).unwrap();

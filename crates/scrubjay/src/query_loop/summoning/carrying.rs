@@ -36,7 +36,7 @@ impl Summoner {
     }
 
     fn to_name(&self, name: &str, dispatch: &Dispatch) -> Result<(), String> {
-        if name == self.my_name() {
+        if name == self.my_name() || self.mail.as_ref().is_some_and(|mail| mail.name == name) {
             return Err(format!("`{name}` is you"));
         }
         match self.shared.roster.find(name) {
@@ -88,12 +88,9 @@ impl Summoner {
         inbox::deliver(&mail.folder, &letter, &self.desk.limits).map_err(|error| error.to_string())
     }
 
-    /// Everybody who has a mailbox outside of this process.
+    /// Everybody who has a mailbox outside of this process, also those who were cut off and will find it again.
     fn team(&self) -> Vec<String> {
-        let Some(mail) = &self.mail else { return Vec::new() };
-        let mut mates = inbox::known(&mail.folder);
-        mates.retain(|mate| *mate != mail.name);
-        mates
+        self.mail.as_ref().map(|mail| inbox::known(&mail.folder)).unwrap_or_default()
     }
 
     /// Everybody who reads letters, without the writer.
@@ -101,8 +98,10 @@ impl Summoner {
         let agents = self.shared.roster.running();
         let agents = agents.iter().filter(|agent| agent.summoned.kind != FORK).map(|agent| agent.name().to_owned());
         let top = self.me.is_some().then(|| MAIN.to_owned());
-        let mut all: Vec<String> = top.into_iter().chain(agents).chain(self.team()).collect();
-        all.retain(|name| name != self.my_name());
+        let mates = self.mail.as_ref().map(|mail| inbox::living(&mail.folder)).unwrap_or_default();
+        let mut all: Vec<String> = top.into_iter().chain(agents).chain(mates).collect();
+        let own = self.mail.as_ref().map(|mail| mail.name.as_str());
+        all.retain(|name| name != self.my_name() && Some(name.as_str()) != own);
         all.dedup();
         all
     }
