@@ -50,6 +50,18 @@ suite-letters:
 suite-faults:
     suites/faults/run.sh
 
+# A million reads of a memory whose folder is swapped for a link all the while
+suite-swap:
+    cargo test -p scrubjay --test store -- --ignored a_million_opens
+
+# Random text for everything that reads what others wrote, a minute each
+suite-fuzz:
+    suites/fuzz/run.sh
+
+# From the start of the process to the answer, beside ripgrep
+bench-start:
+    cargo bench -p scrubjay-cli --bench start
+
 # Resume of a long session against a plain read-and-parse of the same bytes
 bench:
     cargo bench -p scrubjay

@@ -4,7 +4,8 @@ use crate::compaction::Numbers;
 mod memory;
 
 pub(crate) use memory::{
-    CheckFlags, ExportFlags, ImportFlags, MemoryCommand, Order, RecallFlags, RecallIn, RememberFlags, Trial, UndoFlags,
+    CheckFlags, ExportFlags, ForgetFlags, ImportFlags, MemoryCommand, Order, RecallFlags, RecallIn, RememberFlags,
+    Trial, UndoFlags,
 };
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};

@@ -3,6 +3,7 @@
 use scrubjay::context::compaction::boundary::NotCompacted;
 use scrubjay::context::spans::NotHidden;
 use scrubjay::model::ModelError;
+use scrubjay::secrets::veiled;
 use scrubjay::transcript::TranscriptError;
 use std::process::ExitCode;
 
@@ -91,6 +92,11 @@ impl Failure {
     pub(crate) fn fix(mut self, fix: impl Into<String>) -> Self {
         self.fix = Some(fix.into());
         self
+    }
+
+    /// The same without credentials: what somebody else answered may hold one.
+    pub(crate) fn veiled(&self) -> Self {
+        Self { exit: self.exit, message: veiled(&self.message), fix: self.fix.as_deref().map(veiled) }
     }
 
     /// The failure as JSON on one line, for scripts.

@@ -1,6 +1,7 @@
 //! The log: what happened, never what was said. No bodies, no headers, no keys.
 
 use crate::paper::Volume;
+use crate::redaction::Redacting;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
@@ -16,7 +17,8 @@ pub(crate) fn begin(path: &Path, volume: Volume) {
     let level = if volume == Volume::Loud { "debug" } else { "info" };
     // Only our own words: the libraries below would log what is sent.
     let filter = EnvFilter::new(format!("off,scrubjay={level},scrubjay_providers={level}"));
-    let log = tracing_subscriber::fmt().with_ansi(false).with_env_filter(filter).with_writer(Mutex::new(file));
+    let log =
+        tracing_subscriber::fmt().with_ansi(false).with_env_filter(filter).with_writer(Mutex::new(Redacting(file)));
     log.try_init().unwrap_or_default();
 }
 

@@ -18,6 +18,7 @@ mod paper;
 mod permit;
 mod places;
 mod remote_flags;
+mod redaction;
 mod remedies;
 mod remembered;
 mod report;

@@ -4,6 +4,7 @@ use crate::arguments::{ColorWhen, GeneralFlags};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use anstyle::{AnsiColor, Style};
+use scrubjay::secrets::veiled;
 use scrubjay::tools::shown;
 use serde_json::{Value, json};
 use std::io::{self, Write as _};
@@ -141,11 +142,12 @@ impl Paper {
 
     /// Something a person should look at.
     pub(crate) fn warn(&self, text: &str) {
-        self.talk(&format!("{} {}", self.talk_ink.paint(Tone::Warning, "note:"), shown(text)));
+        self.talk(&format!("{} {}", self.talk_ink.paint(Tone::Warning, "note:"), shown(&veiled(text))));
     }
 
     /// What went wrong.
     pub(crate) fn failure(&self, failure: &Failure) {
+        let failure = &failure.veiled();
         let said = match self.form {
             Form::Json => failure.to_json(),
             Form::Words => format!("{} {}", self.talk_ink.paint(Tone::Bad, "error:"), shown(&failure.to_string())),

@@ -1,9 +1,10 @@
 //! The long-term memory as sessions of this run use it: where it lies, and who chooses among memories.
 
 use crate::failure::{Exit, Failure};
+use crate::memories;
 use crate::paper::Paper;
 use crate::seat::WallClock;
-use crate::service::Service;
+use crate::service::{Service, embedder};
 use crate::workplace::Workplace;
 use scrubjay::Remembering;
 use scrubjay::memory::{Index, Place, SharedMemory, Team};
@@ -31,10 +32,15 @@ pub(crate) async fn open(
             return Ok(None);
         }
     };
-    repairs.notices.iter().for_each(|notice| paper.warn(notice));
-    if let Some(why) = repairs.refused {
-        paper.warn(&format!("the memory can only be read: {why}"));
-    }
+    memories::notices(&repairs).iter().for_each(|notice| paper.warn(notice));
+    let memory = match embedder(workplace) {
+        Ok(Some(embedder)) => memory.with_embedder(embedder),
+        Ok(None) => memory,
+        Err(failure) => {
+            paper.warn(&format!("memories are found by their words alone: {failure}"));
+            memory
+        }
+    };
     let chooser = chooser(workplace, service, paper).await;
     Ok(Some(Remembering { memory, chooser, root: workplace.root.clone() }))
 }
@@ -43,11 +49,16 @@ pub(crate) async fn open(
 pub(crate) fn place(workplace: &Workplace) -> Result<Place, Failure> {
     let settings = &workplace.settings;
     let layout = Layout::at(&workplace.places.data);
-    let dir = settings.memory_directory(&layout, &workplace.places.home, &workplace.root);
-    let dir = dir.map_err(|error| Failure::new(Exit::Refused, format!("memory cannot be kept there: {error}")))?;
+    let home = &workplace.places.home;
+    let found = settings.memory_base(&layout, home).and_then(|base| {
+        let history = base.project(&workplace.root, &workplace.limits);
+        Ok((history, settings.memory_directory(&layout, home, &workplace.root)?))
+    });
+    let refused = |error| Failure::new(Exit::Refused, format!("memory cannot be kept there: {error}"));
+    let (history, dir) = found.map_err(refused)?;
     let index = if settings.flag(&key::SKIP_INDEX) { Index::Skipped } else { Index::Kept };
     let team = if settings.flag(&key::TEAM) { Team::On } else { Team::Off };
-    Ok(Place::of(&workplace.project()).with_memory_at(dir).with_index(index).with_team(team))
+    Ok(Place::of(&history).with_memory_at(dir).with_index(index).with_team(team))
 }
 
 /// The model that chooses among memories: the one that is set for it, or the small one; the main one only where the

@@ -1,6 +1,6 @@
 //! A seat at the desk: everything a session needs, put together once, for chat and print mode alike.
 
-use crate::arguments::{Arguments, SessionFlags};
+use crate::arguments::{Arguments, Command, SessionFlags};
 use crate::failure::Failure;
 use crate::instructed::{self, Includes};
 use crate::paper::Paper;
@@ -19,6 +19,7 @@ use scrubjay::context::microcompaction::server_clearing;
 use scrubjay::desk::{Desk, OwnWords, Person};
 use scrubjay::event::Events;
 use scrubjay::hooks::Hooks;
+use scrubjay::memory::extraction::Attendance;
 use scrubjay::memory::prompt::Told;
 use scrubjay::message::SessionId;
 use scrubjay::prompts;
@@ -26,7 +27,7 @@ use scrubjay::settings::key;
 use scrubjay::tool::Tool;
 use scrubjay::tools::{self, Keeper};
 use scrubjay::transcript::{Began, FORMAT, Opening, Options, Thinking, Transcript, Ttl};
-use scrubjay::{Remembering, Session};
+use scrubjay::{Learns, Remembering, Session};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -71,6 +72,8 @@ pub(crate) struct Seat {
     pub(crate) includes: Includes,
     /// Long-term memory, unless it is off.
     memory: Option<Remembering>,
+    /// Whether a person sees what is remembered.
+    attendance: Attendance,
     /// Agents, unless they are off.
     staff: Option<Arc<Staff>>,
     tools: Arc<[Arc<dyn Tool>]>,
@@ -103,9 +106,11 @@ impl Seat {
             tools.push(Arc::new(SendMessageTool::default()));
         }
         let includes = if arguments.permission.approve_includes { Includes::Approved } else { Includes::Asked };
+        let alone = arguments.print.is_some() || matches!(arguments.command, Some(Command::Teammate(_)));
+        let attendance = if alone { Attendance::Nobody } else { Attendance::Person };
         let (tools, hooks) = (tools.into(), Arc::new(hooks));
         let (flags, named) = (passed_on(arguments), arguments.model.model.clone());
-        Ok(Self { workplace, service, permit, includes, memory, staff, tools, hooks, flags, named })
+        Ok(Self { workplace, service, permit, includes, memory, attendance, staff, tools, hooks, flags, named })
     }
 
     /// The same seat with another model.
@@ -170,10 +175,9 @@ impl Seat {
             Some(staff) => session.staffed(staff.clone()),
             None => session,
         };
-        Ok(match &self.memory {
-            Some(memory) => session.remembering(memory.clone()),
-            None => session,
-        })
+        let Some(memory) = &self.memory else { return Ok(session) };
+        let (transcripts, attendance) = (self.workplace.project().dir().to_owned(), self.attendance);
+        Ok(session.remembering(memory.clone()).learning(Learns { transcripts, attendance }))
     }
 
     /// What the model is told about its memory, as it is now.

@@ -2,12 +2,15 @@
 
 use crate::failure::{Exit, Failure};
 use crate::workplace::Workplace;
+use scrubjay::memory::recall::Embedder;
 use scrubjay::message::Usage;
 use scrubjay::model::Model;
+use scrubjay::paths::expand_home;
 use scrubjay::settings::key;
 use scrubjay::tools::shown;
 use scrubjay_providers::{
     ANTHROPIC_API_KEY, Catalogue, Choice, ConnectError, Keys, OPENAI_API_KEY, Provider, connect, connect_consulting,
+    embedder as embedder_of,
 };
 use std::process::Stdio;
 use std::sync::Arc;
@@ -67,6 +70,20 @@ impl Service {
     pub(crate) fn near(&self, name: &str) -> Vec<&str> {
         self.catalogue.near(name)
     }
+}
+
+/// What makes vectors of texts, where the person named something. Nothing is sent yet.
+pub(crate) fn embedder(workplace: &Workplace) -> Result<Option<Arc<dyn Embedder>>, Failure> {
+    let settings = &workplace.settings;
+    let named = settings.text(&key::EMBEDDINGS);
+    if named.is_empty() {
+        return Ok(None);
+    }
+    let named = expand_home(named, &workplace.places.home);
+    let named = named.to_string_lossy();
+    let model = settings.text(&key::EMBEDDING_MODEL);
+    let found = embedder_of(&named, model, &keys(workplace)?, &workplace.limits);
+    found.map(Some).map_err(|error| unconnected(&error, workplace))
 }
 
 /// The name of the answer without a model.

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use scrubjay::limits::Limits;
 use scrubjay::message::{Message, Origin, SessionId, Usage};
 use scrubjay::paths::ProjectLayout;
+use scrubjay::secrets::veiled;
 use scrubjay::tools::shown;
 use scrubjay::transcript::{Compaction, Damage, Entry, Transcript, TranscriptError};
 use std::path::PathBuf;
@@ -183,7 +184,7 @@ fn title(transcript: &Transcript) -> String {
 /// The beginning of what somebody said, on one line.
 pub(crate) fn headline(words: &str) -> String {
     const LONGEST: usize = 60;
-    let line = words.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = veiled(&words.split_whitespace().collect::<Vec<_>>().join(" "));
     let line = shown(&line);
     match line.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}…", &line[..end]),

@@ -1,6 +1,6 @@
 //! Where the program was started and what holds there: the project, the folders, the settings.
 
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, Command};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::places::Places;
@@ -185,6 +185,9 @@ fn typed(arguments: &Arguments) -> Result<Vec<(String, String)>, Failure> {
     let model = &arguments.model;
     for (key, value) in [("model", &model.model), ("provider", &model.provider), ("base_url", &model.base_url)] {
         typed.extend(value.clone().map(|value| (key.to_owned(), value)));
+    }
+    if let Some(Command::Recall(flags)) = &arguments.command {
+        typed.extend(flags.embeddings.clone().map(|value| (key::EMBEDDINGS.key.to_owned(), value)));
     }
     if arguments.permission.bare {
         typed.push(("bare".to_owned(), "true".to_owned()));

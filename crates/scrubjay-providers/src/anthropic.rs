@@ -1,12 +1,12 @@
 //! The Messages dialect: requests as exact bytes, replies as they were said.
 
 mod block;
-mod reply;
+pub(crate) mod reply;
 mod request;
 
 use crate::catalogue::{Entry, Known, LONG_CONTEXT_BETA};
 use crate::exchange::Question;
-use crate::wire::Wire;
+use crate::wire::{SHORT_BYTES, Wire};
 use reply::Assembling;
 use request::Manner;
 use scrubjay::model::{Ability, Delta, Model, ModelError, Pending, Reply};
@@ -130,7 +130,7 @@ impl Model for Anthropic {
         }
         let question = self.question(COUNT, prompt, request::count_body(prompt, &self.manner(prompt)));
         Box::pin(async move {
-            let Some(text) = question.ask_plainly().await? else { return Ok(None) };
+            let Some(text) = question.ask_plainly(SHORT_BYTES).await? else { return Ok(None) };
             let count = serde_json::from_str::<Count>(&text).map_err(|_| {
                 ModelError::Garbled(format!("{} did not answer a request to count with a number", self.wire.host()))
             })?;

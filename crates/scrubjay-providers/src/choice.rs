@@ -13,7 +13,7 @@ use scrubjay::model::Model;
 use std::sync::Arc;
 
 const ANTHROPIC_URL: &str = "https://api.anthropic.com";
-const OPENAI_HOST: &str = "api.openai.com";
+pub(crate) const OPENAI_HOST: &str = "api.openai.com";
 const OPENAI_URL: &str = "https://api.openai.com";
 const OLLAMA_URL: &str = "http://127.0.0.1:11434";
 const LOCAL_URL: &str = "http://127.0.0.1:8080";

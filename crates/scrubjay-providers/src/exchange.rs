@@ -78,13 +78,14 @@ impl Question<'_> {
         }
     }
 
-    /// Send without waiting for a stream: the answer's text, or `None` where the service does not have this path.
-    pub(crate) async fn ask_plainly(&self) -> Result<Option<String>, ModelError> {
+    /// Send without waiting for a stream: the answer's text of at most so many bytes, or `None` where the service does not
+    /// have this path.
+    pub(crate) async fn ask_plainly(&self, most: u64) -> Result<Option<String>, ModelError> {
         let mut nobody = |_: Delta| {};
         let mut teller = Teller::new(&mut nobody);
         let mut patience = Patience::new(&self.wire.limits);
         loop {
-            let fault = match self.text_once().await {
+            let fault = match self.text_once(most).await {
                 Ok(text) => return Ok(text),
                 Err(fault) => fault,
             };
@@ -92,14 +93,14 @@ impl Question<'_> {
         }
     }
 
-    async fn text_once(&self) -> Result<Option<String>, Fault> {
+    async fn text_once(&self, most: u64) -> Result<Option<String>, Fault> {
         let response = self.wire.post(self.path, self.body.clone()).await?;
         let status = response.status();
         if matches!(status.as_u16(), 404 | 405 | 501) {
             return Ok(None);
         }
         let headers = response.headers().clone();
-        let text = self.wire.text(response, SHORT_BYTES).await?;
+        let text = self.wire.text(response, most).await?;
         if !status.is_success() {
             return Err(refusal(status, &headers, &self.wire.without_key(&text), &self.asked()));
         }

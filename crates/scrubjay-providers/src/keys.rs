@@ -11,6 +11,12 @@ pub const ANTHROPIC_AUTH_TOKEN: &str = "ANTHROPIC_AUTH_TOKEN";
 /// The name of the environment value that holds an OpenAI API key.
 pub const OPENAI_API_KEY: &str = "OPENAI_API_KEY";
 
+/// The name of the environment value that holds a key for an embedding service.
+pub const EMBEDDINGS_KEY: &str = "SCRUBJAY_EMBEDDINGS_KEY";
+
+/// Every name a key has.
+const NAMES: [&str; 4] = [ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, OPENAI_API_KEY, EMBEDDINGS_KEY];
+
 /// The keys at hand. Their values are never shown, not even by `Debug`.
 #[derive(Debug, Clone, Default)]
 pub struct Keys {
@@ -20,6 +26,8 @@ pub struct Keys {
     pub anthropic_token: Option<SecretString>,
     /// Sent as `Authorization: Bearer`.
     pub openai_key: Option<SecretString>,
+    /// Sent as `Authorization: Bearer` to the embedding service that is set, and to nobody else.
+    pub embeddings_key: Option<SecretString>,
 }
 
 /// Why a file of keys was not taken.
@@ -47,7 +55,7 @@ pub enum KeyError {
     },
     /// A line is not `NAME=value`.
     #[error("line {line} of the key file {path} is not NAME=value; the names are {names}", path = path.display(),
-        names = [ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, OPENAI_API_KEY].join(", "))]
+        names = NAMES.join(", "))]
     Unknown {
         /// Which file.
         path: PathBuf,
@@ -67,6 +75,7 @@ impl Keys {
             anthropic_key: key(ANTHROPIC_API_KEY),
             anthropic_token: key(ANTHROPIC_AUTH_TOKEN),
             openai_key: key(OPENAI_API_KEY),
+            embeddings_key: key(EMBEDDINGS_KEY),
         }
     }
 
@@ -97,6 +106,7 @@ impl Keys {
             anthropic_key: self.anthropic_key.or(other.anthropic_key),
             anthropic_token: self.anthropic_token.or(other.anthropic_token),
             openai_key: self.openai_key.or(other.openai_key),
+            embeddings_key: self.embeddings_key.or(other.embeddings_key),
         }
     }
 
@@ -107,7 +117,7 @@ impl Keys {
 }
 
 fn is_known(name: &str) -> bool {
-    [ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, OPENAI_API_KEY].contains(&name)
+    NAMES.contains(&name)
 }
 
 /// The open file is asked, not the path, so that the answer is about what will be read.

@@ -1,7 +1,8 @@
 //! Model APIs over HTTP for scrubjay: requests as exact bytes, streams, retries, the model catalogue and prices.
 //!
 //! [`connect`] turns a [`Choice`] into a `scrubjay::model::Model`. Two dialects are spoken: Messages and Chat
-//! Completions. Without a key or an address, [`Offline`] answers; tests and demonstrations use [`Scripted`].
+//! Completions. Without a key or an address, [`Offline`] answers; tests and demonstrations use [`Scripted`]. [`embedder`]
+//! connects what makes vectors of texts: an endpoint, or with the feature `embed` a model file.
 
 // what is known beforehand
 mod address;
@@ -23,13 +24,20 @@ mod offline;
 pub mod scripted;
 // putting it together
 mod choice;
+// meanings
+mod embedding;
+#[cfg(feature = "embed")]
+mod table;
 
+#[cfg(fuzzing)]
+pub mod fuzzing;
 #[cfg(test)]
 mod samples;
 
 pub use address::AddressError;
 pub use catalogue::{Able, Catalogue, CatalogueError, Entry, Keeps, Prices};
 pub use choice::{Choice, ConnectError, Provider, connect, connect_consulting};
-pub use keys::{ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, KeyError, Keys, OPENAI_API_KEY};
+pub use embedding::embedder;
+pub use keys::{ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, EMBEDDINGS_KEY, KeyError, Keys, OPENAI_API_KEY};
 pub use offline::Offline;
 pub use scripted::Scripted;

@@ -1,6 +1,6 @@
 //! The Chat Completions dialect, as OpenAI, llama.cpp, vLLM, Ollama and many others speak it.
 
-mod reply;
+pub(crate) mod reply;
 mod request;
 
 use crate::catalogue::{Entry, Known};

@@ -47,6 +47,13 @@ impl Events {
         Self::from_bytes(stream::iter([Ok(Cursor::new(text.into_bytes()))]), limits)
     }
 
+    /// Read events that come in pieces of this size.
+    #[cfg(fuzzing)]
+    pub(crate) fn of_pieces(bytes: &[u8], size: usize, limits: &Limits) -> Self {
+        let pieces: Vec<_> = bytes.chunks(size).map(|piece| Ok(Cursor::new(piece.to_vec()))).collect();
+        Self::from_bytes(stream::iter(pieces), limits)
+    }
+
     /// Listen to any bytes.
     fn from_bytes(bytes: impl Stream<Item = Result<Chunk, StreamError>> + Send + 'static, limits: &Limits) -> Self {
         let since_event = Arc::new(AtomicU64::new(0));

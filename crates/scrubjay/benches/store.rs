@@ -1,7 +1,8 @@
 //! What it costs to open a memory of many files, cold and warm, and to save one memory into it; beside a plain read of the
-//! same files.
+//! same files and beside ripgrep reading them, where it is installed. The system has the files in its cache; cold means that
+//! we have nothing in ours.
 //!
-//! `cargo bench -p scrubjay --bench store -- [files] [folder]`
+//! `cargo bench -p scrubjay --bench store -- [files] [folder] [path of rg]`
 
 use jiff::Timestamp;
 use scrubjay::clock::Clock;
@@ -24,6 +25,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut words = std::env::args().skip(1).filter(|word| !word.starts_with("--"));
     let files: usize = words.next().map_or(Ok(100_000), |count| count.parse())?;
     let held = words.next().map_or_else(tempfile::tempdir, tempfile::tempdir_in)?;
+    let rg = words.next().unwrap_or_else(|| "rg".to_owned());
     let limits = Limits::default();
     let place = Place::of(&Layout::at(held.path()).project(Path::new("/bench"), &limits));
     std::fs::create_dir_all(&place.memory)?;
@@ -34,11 +36,20 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (plain, bytes) = timed(|| read_all(&place.memory))?;
     println!("{files} files, {bytes} bytes");
     println!("plain read of all of them   {plain}");
+    let searched = timed(|| search_all(&rg, &place.memory)).map(|(took, ())| took);
+    match &searched {
+        Ok(took) => println!("ripgrep through all of them {took}"),
+        Err(error) => println!("ripgrep through all of them cannot be tried: {error}"),
+    }
     let (first, _) = timed(open)?;
     println!("first open (index made)     {first}");
     std::fs::remove_file(place.journal.join("headers"))?;
     let (cold, _) = timed(open)?;
     println!("cold open (nothing cached)  {cold}");
+    if let Ok(searched) = searched {
+        let ratio = cold.wall.as_secs_f64() / searched.wall.as_secs_f64();
+        println!("cold open against ripgrep   {ratio:>9.2} times");
+    }
     for round in 1..=3 {
         let (warm, (memory, _)) = timed(open)?;
         println!("warm open {round}                 {warm}  ({} files read)", memory.scan().read);
@@ -72,6 +83,13 @@ fn read_all(dir: &Path) -> std::io::Result<usize> {
     Ok(bytes)
 }
 
+/// A search that finds nothing reads everything.
+fn search_all(rg: &str, dir: &Path) -> std::io::Result<()> {
+    const NOTHING_FOUND: i32 = 1;
+    let status = std::process::Command::new(rg).args(["-uuu", "no such words anywhere"]).arg(dir).status()?;
+    if status.code() == Some(NOTHING_FOUND) { Ok(()) } else { Err(std::io::Error::other(status.to_string())) }
+}
+
 /// Wall clock and processor time; the second is what counts on a machine that others use too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Took {
@@ -91,11 +109,11 @@ fn timed<T, E>(work: impl FnOnce() -> Result<T, E>) -> Result<(Took, T), E> {
     Ok((Took { wall: start.elapsed(), processor: processor().saturating_sub(before) }, done))
 }
 
-/// User and system time of this process so far, in the system's ticks of ten milliseconds.
+/// User and system time of this process and those it waited for, in the system's ticks of ten milliseconds.
 fn processor() -> Duration {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
-    let ticks: u64 = fields.skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum();
+    let ticks: u64 = fields.skip(11).take(4).filter_map(|field| field.parse::<u64>().ok()).sum();
     Duration::from_millis(ticks * 10)
 }
 

@@ -12,6 +12,7 @@ pub mod fence;
 pub mod frontmatter;
 pub mod secrets;
 pub mod paths;
+pub(crate) mod prose;
 pub mod settings;
 pub mod message;
 pub mod tokens;
@@ -42,4 +43,4 @@ pub mod turn;
 pub mod agents;
 pub mod query_loop;
 
-pub use query_loop::{Answer, Compacted, Error, Instructed, Interrupt, Remembering, Session};
+pub use query_loop::{Answer, Compacted, Error, Instructed, Interrupt, Learns, Remembering, Session};

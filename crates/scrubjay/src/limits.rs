@@ -193,6 +193,9 @@ limits! {
     memory_file_bytes = 1_048_576 "bytes" in "memory", 1_024..=67_108_864, "a larger file is listed and not loaded: it is no memory";
     memory_lock_ms = 30_000 "milliseconds" in "memory", 1..=600_000, "a change waits this long for another one to be finished";
     journal_found_bytes = 8_388_608 "bytes" in "memory", 0..=1_073_741_824, "of files changed from outside whose text is kept at one look, so that it can be brought back";
+    log_file_bytes = 16_777_216 "bytes" in "memory", 1_024..=1_073_741_824, "a longer daily log is not read: nobody wrote that in a day";
+    uses_file_bytes = 262_144 "bytes" in "memory", 4_096..=67_108_864, "of counts of recalls and uses; then they are added up, one line a memory";
+    unrecalled_days = 30 "days" in "memory", 1..=36_500, "a memory that was recalled in none of them counts as never recalled";
     trash_days = 30 "days" in "memory", 0..=36_500, "a removed memory lies in the trash this long";
     headers_file_bytes = 268_435_456 "bytes" in "memory", 1_024..=1_073_741_824, "a larger table of what was seen last is made anew";
 
@@ -210,16 +213,39 @@ limits! {
     memory_view_chars = 16_000 "characters" in "memory", 100..=100_000_000, "of a file that the memory tool shows when no range was asked for";
     recall_wait_ms = 2_000 "milliseconds" in "memory", 0..=600_000, "where no model answers, recalled text is the answer and is waited for so long";
     recall_cache_bytes = 1_073_741_824 "bytes" in "memory", 1_024..=1_099_511_627_776, "a larger kept index is built again";
+    embedded_texts = 20_000 "texts" in "memory", 0..=10_000_000, "of one index whose meaning is kept; of more, the newest";
+    embedded_text_bytes = 4_096 "bytes" in "memory", 64..=1_048_576, "of one text that a model for meanings reads; what it is about is said at its beginning";
+    embedding_batch = 64 "texts" in "memory", 1..=2_048, "sent to a model for meanings at once";
+    embedding_wait_ms = 1_500 "milliseconds" in "memory", 1..=600_000, "a search in a session waits for meanings so long; then words alone decide";
+    embedding_command_ms = 30_000 "milliseconds" in "memory", 1..=3_600_000, "`scrubjay recall` waits for meanings so long; what was read by then is kept";
     searched_result_bytes = 262_144 "bytes" in "memory", 1_024..=67_108_864, "of a stored result or of notes that can be searched; what is told apart by its beginning is found by it";
     drift_mentions = 40 "words" in "memory", 0..=100_000, "of one memory that are checked against the working tree";
     drift_files = 20_000 "files" in "memory", 0..=10_000_000, "walked to find what memories mention; a larger tree is not searched to the end, and nothing is called gone";
     drift_bytes = 33_554_432 "bytes" in "memory", 0..=10_737_418_240, "read to find the names that memories mention; more is not read, and no name is called gone";
+
+    dream_every_hours = 24 "hours" in "layer 6", 0..=100_000, "between two dreams that nobody asked for";
+    dream_scan_minutes = 10 "minutes" in "layer 6", 0..=100_000, "between two looks at which sessions are new; they cost a walk over all of them";
+    dream_sessions = 5 "sessions" in "layer 6", 0..=100_000, "newer than the last dream before another one is worth it";
+    dream_lease_minutes = 60 "minutes" in "layer 6", 1..=100_000, "of silence after which a dreamer is taken for lost and another may dream";
+    dream_beat_seconds = 90 "seconds" in "layer 6", 1..=3_600, "between two signs of life of a dreamer";
+    dream_turns = 40 "turns" in "layer 6", 1..=1_000, "that the model has for what code could not decide";
+    dream_findings = 60 "findings" in "layer 6", 0..=10_000, "that the model is told of at once; the rest waits for the next dream";
+    dream_removed_percent = 25 "percent" in "layer 6", 0..=100, "of the memories that one dream may take away; more is never right";
+    dream_recall_queries = 1_000 "questions" in "layer 6", 0..=1_000_000, "with which a dream is tried before it lands: changed memories first";
+    dream_transcript_bytes = 67_108_864 "bytes" in "layer 6", 0..=10_737_418_240, "of new sessions in which quoted words are looked for, the newest first";
+    dream_alike_pairs = 100_000 "pairs" in "layer 6", 0..=100_000_000, "of memories that are compared, those with the most rare words in common first";
 
     instruction_warn_chars = 40_000 "characters" in "instructions", 100..=100_000_000, "a longer instruction file crowds out the conversation, so the person is told";
     instruction_file_bytes = 1_048_576 "bytes" in "instructions", 1_024..=67_108_864, "read of one instruction file; the rest is left out, and the person is told";
     include_depth = 5 "steps" in "instructions", 0..=100, "an instruction file may include one that includes another, this often";
     include_files = 50 "files" in "instructions", 0..=10_000, "included by all instruction files together";
     include_bytes = 204_800 "bytes" in "instructions", 0..=67_108_864, "of all included files together";
+
+    extraction_turns = 5 "turns" in "layer 5", 1..=100, "of one extraction: reads, writes, one correction, and room";
+    extraction_saves = 10 "memories" in "layer 5", 0..=1_000, "saved by one extraction at most: one answer rarely teaches more than one";
+    extraction_manifest = 200 "memories" in "layer 5", 0..=100_000, "that an extraction is told of, the newest ones";
+    extraction_exit_ms = 60_000 "milliseconds" in "layer 5", 0..=3_600_000, "an extraction that is running gets this long when the session ends; a second Ctrl-C abandons it";
+    past_lines = 50 "lines" in "layer 5", 1..=100_000, "of past sessions that a search by a background agent shows, the last ones";
 
     errand_turns = 5 "turns" in "agents", 1..=1_000, "a background fork that did not say otherwise";
     agents_at_once = 8 "agents" in "agents", 0..=1_000, "of one session that work at the same time; another one is refused until one is done";

@@ -18,6 +18,68 @@ pub const NOT_IN_A_FORK: &str = include_str!("../prompts/not-in-a-fork.md");
 /// Refuses a fork that wants to fork.
 pub const FORK_CANNOT_FORK: &str = include_str!("../prompts/fork-cannot-fork.md");
 
+/// How to apply a rule, a decision and a date that the person said outright; what was done when they confirmed it.
+pub const HOW_RULE: &str = include_str!("../prompts/explicit/how-rule.md");
+/// The same in Chinese.
+pub const HOW_RULE_HAN: &str = include_str!("../prompts/explicit/how-rule.zh.md");
+/// For a decision.
+pub const HOW_DECISION: &str = include_str!("../prompts/explicit/how-decision.md");
+/// The same in Chinese.
+pub const HOW_DECISION_HAN: &str = include_str!("../prompts/explicit/how-decision.zh.md");
+/// For a date.
+pub const HOW_DATE: &str = include_str!("../prompts/explicit/how-date.md");
+/// The same in Chinese.
+pub const HOW_DATE_HAN: &str = include_str!("../prompts/explicit/how-date.zh.md");
+/// What stands before the words that a confirmation is about.
+pub const CONFIRMED: &str = include_str!("../prompts/explicit/confirmed.md");
+/// The same in Chinese.
+pub const CONFIRMED_HAN: &str = include_str!("../prompts/explicit/confirmed.zh.md");
+/// All of these.
+pub const EXPLICIT: &[&str] =
+    &[HOW_RULE, HOW_RULE_HAN, HOW_DECISION, HOW_DECISION_HAN, HOW_DATE, HOW_DATE_HAN, CONFIRMED, CONFIRMED_HAN];
+
+/// Stands for a list of a dream's that is empty.
+pub const DREAM_NOTHING: &str = include_str!("../prompts/dreaming/nothing.md");
+/// Says since when a first dream looks for what is new.
+pub const DREAM_FIRST: &str = include_str!("../prompts/dreaming/first.md");
+
+/// What a dreaming fork is told. Lists are fenced where they are made.
+#[derive(Debug, Clone, Copy)]
+pub struct DreamTask<'a> {
+    /// Where the copy is.
+    pub copy: &'a str,
+    /// When the last dream was.
+    pub since: &'a str,
+    /// What is left to judge.
+    pub findings: &'a str,
+    /// What code did.
+    pub fixes: &'a str,
+    /// Daily logs.
+    pub logs: &'a str,
+    /// Transcripts.
+    pub sessions: &'a str,
+    /// Lines of the index that are loaded.
+    pub index_lines: &'a str,
+    /// Characters of one of them.
+    pub line_chars: &'a str,
+}
+
+/// The four steps of a dream, and what is known before them.
+pub fn dream(task: &DreamTask<'_>) -> String {
+    let DreamTask { copy, since, findings, fixes, logs, sessions, index_lines, line_chars } = task;
+    let values = [
+        ("copy", *copy),
+        ("since", since),
+        ("findings", findings),
+        ("fixes", fixes),
+        ("logs", logs),
+        ("sessions", sessions),
+        ("index_lines", index_lines),
+        ("line_chars", line_chars),
+    ];
+    fill(include_str!("../prompts/dreaming/dream.md"), &values)
+}
+
 /// Who the model is and where it works. Nothing in it changes within a session.
 pub fn system(surroundings: &Surroundings) -> String {
     fill(
@@ -139,6 +201,47 @@ pub fn hook_context(event: &str, text: &str) -> String {
 /// A command the person ran beside the conversation, and what it said.
 pub fn ran_by_person(command: &str, output: &str) -> String {
     fill(include_str!("../prompts/ran-by-person.md"), &[("command", &fenced(command)), ("output", &fenced(output))])
+}
+
+/// Refuses a tool that extraction has no use for.
+pub const EXTRACTION_OTHER_TOOL: &str = include_str!("../prompts/extraction/other-tool.md");
+/// Refuses one memory too many.
+pub const EXTRACTION_ENOUGH: &str = include_str!("../prompts/extraction/enough.md");
+
+/// What a fork is told that looks for memories.
+pub struct Extraction<'a> {
+    /// How many messages are new.
+    pub count: usize,
+    /// How the first of them begins.
+    pub first: &'a str,
+    /// Where the memory is.
+    pub place: &'a str,
+    /// The shared part of it, where there is one.
+    pub team: Option<&'a str>,
+    /// What is there already, one line each.
+    pub manifest: &'a str,
+}
+
+/// Asks a fork to save what the last messages taught.
+pub fn extract(about: &Extraction<'_>) -> String {
+    let count = about.count.to_string();
+    let place = match about.team {
+        None => fill(include_str!("../prompts/extraction/where.md"), &[("dir", about.place)]),
+        team => memory_where(about.place, team),
+    };
+    let values = [
+        ("count", count.as_str()),
+        ("first", &fenced(about.first)),
+        ("where", place.trim()),
+        ("manifest", about.manifest),
+    ];
+    fill(include_str!("../prompts/extraction/extract.md"), &values)
+}
+
+/// Whether a text is such a command with its output.
+pub fn is_ran_by_person(text: &str) -> bool {
+    let frame = include_str!("../prompts/ran-by-person.md");
+    frame.split("{{").next().is_some_and(|head| text.starts_with(head))
 }
 
 /// What the model sees of a tool result that was stored.
@@ -335,6 +438,10 @@ pub const MEMORY_EMPTY_INDEX: &str = include_str!("../prompts/memory/empty-index
 pub const MEMORY_ODD_NAME: &str = include_str!("../prompts/memory/odd-name.md");
 /// Refuses a memory that is no text.
 pub const MEMORY_NOT_TEXT: &str = include_str!("../prompts/memory/not-text.md");
+/// Refuses to change what a log says already.
+pub const MEMORY_LOG_APPENDS: &str = include_str!("../prompts/memory/log-appends.md");
+/// Refuses a log under another name.
+pub const MEMORY_LOG_NAME: &str = include_str!("../prompts/memory/log-name.md");
 /// Says that a memory waits for the person.
 pub const MEMORY_UNCONFIRMED: &str = include_str!("../prompts/memory/unconfirmed.md");
 /// Says that the index was not left as it was written.
@@ -374,6 +481,11 @@ pub fn memory_header(path: &str, age: &str) -> String {
 /// What stands above an older one.
 pub fn old_memory_header(path: &str, age: &str) -> String {
     fill(include_str!("../prompts/memory/header-old.md"), &[("path", path), ("age", age)])
+}
+
+/// Where a memory comes from that the person did not say.
+pub fn memory_from(from: &str) -> String {
+    fill(include_str!("../prompts/memory/header-from.md"), &[("from", from)])
 }
 
 /// What a memory mentions that is not there any more.

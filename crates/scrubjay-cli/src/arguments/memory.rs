@@ -2,7 +2,7 @@
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
-use scrubjay::memory::Kind;
+use scrubjay::memory::{Kind, Scope};
 use std::path::PathBuf;
 
 fn kinds() -> impl TypedValueParser<Value = Kind> {
@@ -41,13 +41,7 @@ pub(crate) enum MemoryCommand {
         trial: Trial,
     },
     /// Put memories into the trash
-    Forget {
-        /// Which
-        #[arg(required = true, value_name = "NAME")]
-        names: Vec<String>,
-        #[command(flatten)]
-        trial: Trial,
-    },
+    Forget(ForgetFlags),
     /// Bring a memory back from the trash
     Restore {
         /// Which
@@ -78,6 +72,42 @@ pub(crate) enum MemoryCommand {
     },
 }
 
+/// What to forget.
+#[derive(Debug, Args)]
+pub(crate) struct ForgetFlags {
+    /// Which
+    #[arg(required_unless_present = "source", value_name = "NAME")]
+    pub(crate) names: Vec<String>,
+    /// Everything that rests on this, by way of other memories too: a session, a message, an address, a file, a tool,
+    /// `web`, `file`, `assistant`, `team`, or a memory
+    #[arg(long, value_name = "SOURCE", conflicts_with = "names")]
+    pub(crate) source: Option<String>,
+    #[command(flatten)]
+    pub(crate) trial: Trial,
+}
+
+/// Whose memory it is to be, where a team is switched on.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct Whose {
+    /// For you alone
+    #[arg(long)]
+    private: bool,
+    /// For everybody who works on this project
+    #[arg(long, conflicts_with = "private")]
+    team: bool,
+}
+
+impl Whose {
+    /// What was said, if anything was.
+    pub(crate) fn scope(self) -> Option<Scope> {
+        match (self.private, self.team) {
+            (true, _) => Some(Scope::Private),
+            (_, true) => Some(Scope::Team),
+            _ => None,
+        }
+    }
+}
+
 /// Whether it is only tried.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct Trial {
@@ -99,6 +129,8 @@ pub(crate) struct AddFlags {
     #[arg(long, value_name = "LINE")]
     pub(crate) description: Option<String>,
     #[command(flatten)]
+    pub(crate) whose: Whose,
+    #[command(flatten)]
     pub(crate) trial: Trial,
     /// What to remember; `-` or nothing reads standard input
     #[arg(value_name = "TEXT")]
@@ -111,6 +143,8 @@ pub(crate) struct RememberFlags {
     /// What it is about; without it, a rule of thumb decides and says so
     #[arg(long = "type", value_name = "TYPE", value_parser = kinds())]
     pub(crate) kind: Option<Kind>,
+    #[command(flatten)]
+    pub(crate) whose: Whose,
     #[command(flatten)]
     pub(crate) trial: Trial,
     /// What to remember; `-` reads standard input
@@ -130,6 +164,9 @@ pub(crate) struct RecallFlags {
     /// Show why each was found: every signal and what it added
     #[arg(long)]
     pub(crate) explain: bool,
+    /// Find by meaning too: the URL of an embedding service, or a folder with a local model
+    #[arg(long, value_name = "URL|PATH")]
+    pub(crate) embeddings: Option<String>,
     /// What to look for
     #[arg(required = true, value_name = "QUERY")]
     pub(crate) query: Vec<String>,
@@ -200,4 +237,6 @@ pub(crate) enum Order {
     Age,
     // By file name
     Name,
+    // What was used most first
+    Use,
 }

@@ -40,7 +40,7 @@ impl Chat {
             Slash::Memory(name) => self.memory(name.as_deref()),
             Slash::Remember(text) => self.remember(text.as_deref()),
             Slash::Forget(name) => self.forget(name.as_deref()),
-            Slash::Recall(query) => self.recall(query.as_deref()),
+            Slash::Recall(query) => self.recall(query.as_deref()).await,
             Slash::Undo(change) => self.undo(change),
             Slash::Jobs(what) => self.jobs(what),
             Slash::Compact(compact) => match self.compact(compact).await {

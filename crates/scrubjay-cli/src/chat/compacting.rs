@@ -37,6 +37,7 @@ impl Chat {
             .await?;
         let Some(planned) = self.succeeded::<Planned>(planned)? else { return Ok(next) };
         let words = Preview::of(&view, planned, order.stretch, &self.seat.service).words(self.paper.ink);
+        let words = scrubjay::secrets::veiled(&words);
         self.say(&words)?;
         Ok(next)
     }

@@ -151,18 +151,41 @@ impl Chat {
 
     /// End a session. One in which nothing was asked leaves nothing behind.
     async fn put_away(&mut self, reason: &str) {
-        let mut session = self.session.take();
-        if let Some(session) = &mut session
-            && let Err(error) = session.ended(reason).await
-        {
-            tracing::warn!(%error, "the session did not end well");
-        }
+        let Some(session) = self.session.take() else { return self.close_slot().await };
+        let session = self.end(session, reason).await;
+        self.close_slot().await;
+        Shelf::of(&self.seat.workplace).discard_if_empty(session.into_transcript());
+    }
+
+    async fn close_slot(&mut self) {
         if let Some(slot) = self.slot.take() {
             slot.close().await;
         }
-        if let Some(session) = session {
-            Shelf::of(&self.seat.workplace).discard_if_empty(session.into_transcript());
+    }
+
+    /// Whatever is still being saved is waited for, until Ctrl-C.
+    async fn end(&mut self, mut session: Session, reason: &str) -> Session {
+        if session.extractions().is_busy() {
+            // Nobody is kept from leaving by a line that cannot be written.
+            self.aside("a memory is being saved; Ctrl-C leaves without it").unwrap_or_default();
         }
+        let interrupt = session.interrupt();
+        let ended = {
+            let mut ending = std::pin::pin!(session.ended(reason));
+            loop {
+                tokio::select! {
+                    ended = &mut ending => break ended,
+                    _ = self.ctrl_c.recv() => interrupt.abandon(),
+                }
+            }
+        };
+        if let Err(error) = ended {
+            tracing::warn!(%error, "the session did not end well");
+        }
+        while let Ok(Happening::Event(event)) = self.happenings.try_recv() {
+            self.screen.show(&event).unwrap_or_default();
+        }
+        session
     }
 
     /// A session is told when the mode of permission has changed.

@@ -42,13 +42,16 @@ impl Chat {
 
     pub(super) fn forget(&mut self, name: Option<&str>) -> Result<(), Failure> {
         let name = given(name, "which memory?", "/memory lists them; /forget NAME puts one into the trash")?;
-        let told = forget(&mut self.memories()?, &[name.to_owned()])?;
+        let told = match name.strip_prefix("--source").map(str::trim).filter(|source| !source.is_empty()) {
+            Some(source) => memories::forget_source(&mut self.memories()?, source, &self.seat.workplace)?,
+            None => forget(&mut self.memories()?, &[name.to_owned()])?,
+        };
         self.tell(&told)
     }
 
-    pub(super) fn recall(&mut self, query: Option<&str>) -> Result<(), Failure> {
+    pub(super) async fn recall(&mut self, query: Option<&str>) -> Result<(), Failure> {
         let query = given(query, "what should be looked for?", "/recall how do we test")?;
-        let words = recall::words(query, &self.seat.workplace, &self.paper)?;
+        let words = recall::words(query, &self.seat.workplace, &self.paper).await?;
         self.say(&words)
     }
 

@@ -172,7 +172,7 @@ pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
     ("memory", "[show NAME]", "what is remembered across sessions, or one of it"),
     ("remember", "TEXT", "remember this in later sessions; a line that begins with # does the same"),
     ("recall", "QUERY", "find something that was remembered"),
-    ("forget", "NAME", "put a memory into the trash"),
+    ("forget", "NAME|--source S", "put a memory, or all that rest on a source, into the trash"),
     ("undo", "[N]", "take back the last change of the memory, or change N"),
     ("notes", "", "the running notes of this session"),
     ("cost", "", "what this session took"),

@@ -6,12 +6,14 @@ use crate::compaction::{LastReport, Order, Preview, Questions, Stretch, bring_ba
 use crate::failure::{Exit, Failure, reason};
 use crate::happening::{Happening, Wire, unattended_wire};
 use crate::paper::{Form, Paper};
+use crate::redaction::veiled_json;
 use crate::seat::{Beginning, Seat};
 use crate::shelf::Shelf;
 use crate::workplace::Workplace;
 use scrubjay::context::compaction::boundary::{Planned, Wish};
 use scrubjay::event::Event;
 use scrubjay::model::Delta;
+use scrubjay::secrets::veiled;
 use scrubjay::{Compacted, Error, Session};
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
@@ -47,11 +49,11 @@ pub(super) fn report(workplace: &Workplace, paper: &Paper, which: &WhichSession)
     let (transcript, _) = shelf.peek(&place)?;
     let report = LastReport::of(transcript.view())?;
     if paper.form == Form::Words {
-        return paper.line(&report.words(paper.ink));
+        return paper.line(&veiled(&report.words(paper.ink)));
     }
     let mut data = report.json();
     data["session_id"] = place.id.to_string().into();
-    paper.json("report", data)
+    paper.json("report", veiled_json(data))
 }
 
 /// The questions that could be given back.

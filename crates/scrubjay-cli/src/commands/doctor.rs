@@ -1,11 +1,11 @@
 //! `scrubjay doctor`: what is installed, what works, what is damaged. Its output holds no secret and can be pasted.
 
-use super::memory::is_broken;
+use super::memory::{is_broken, pollution_in_words};
 use crate::failure::Failure;
 use crate::memories;
 use crate::paper::{Form, Paper, Tone, counted};
 use crate::places::HOME_VARIABLE;
-use crate::service::{Service, catalogue, keys};
+use crate::service::{Service, catalogue, embedder, keys};
 use crate::shelf::{Shelf, damage_in_words};
 use crate::workplace::Workplace;
 use scrubjay::paths::create_dir_private;
@@ -13,6 +13,7 @@ use scrubjay::tools::shown;
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
+use tokio_util::sync::CancellationToken;
 
 /// How a check came out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +41,7 @@ pub(super) fn run(workplace: &Workplace, paper: &Paper) -> Result<(), Failure> {
     checks.extend(folders(workplace));
     checks.extend(key_checks(workplace));
     checks.push(model(workplace));
+    checks.extend(embeddings(workplace));
     checks.extend(settings(workplace));
     checks.extend(sessions(workplace));
     checks.extend(memory(workplace));
@@ -143,6 +145,14 @@ fn model(workplace: &Workplace) -> Check {
     }
 }
 
+/// Nothing is sent; a model file is read.
+fn embeddings(workplace: &Workplace) -> Option<Check> {
+    match embedder(workplace) {
+        Ok(embedder) => embedder.map(|embedder| Check::new("embeddings", Verdict::Fine, embedder.name())),
+        Err(failure) => Some(Check::new("embeddings", Verdict::Broken, failure.to_string())),
+    }
+}
+
 fn settings(workplace: &Workplace) -> Vec<Check> {
     let warnings = &workplace.settings.warnings;
     if warnings.is_empty() {
@@ -189,6 +199,10 @@ fn memory(workplace: &Workplace) -> Vec<Check> {
     let mut checks =
         vec![Check::new("memory", Verdict::Fine, format!("{count} in {}{off}", memory.place().memory.display()))];
     checks.extend(memories::notices(&repairs).into_iter().map(|notice| Check::new("memory", Verdict::Note, notice)));
+    match memory.pollution(&workplace.root, &CancellationToken::new()) {
+        Ok(pollution) => checks.push(Check::new("memory", Verdict::Fine, pollution_in_words(&pollution))),
+        Err(error) => checks.push(Check::new("memory", Verdict::Note, error.to_string())),
+    }
     let open = std::fs::metadata(&memory.place().memory).is_ok_and(|meta| meta.permissions().mode() & 0o077 != 0);
     if open {
         let advice = format!("others may look into it; `chmod 700 {}`", memory.place().memory.display());

@@ -5,13 +5,14 @@
 
 use crate::arguments::ImportFlags;
 use crate::failure::Failure;
-use crate::memories::draft::{cut, numbered};
+use crate::memories::draft::numbered;
 use crate::memories::receipt::{Told, rehearse};
 use crate::memories::{self, stem};
 use crate::paper::{Form, Paper, size};
 use crate::workplace::Workplace;
 use scrubjay::digest::Digest;
 use scrubjay::limits::Limits;
+use scrubjay::memory::draft::cut;
 use scrubjay::memory::{Basis, Cause, Change, Edit, FileDiff, Kind, Memory, Source, Speaker, Topic, Trust, What, name};
 use scrubjay::secrets;
 use scrubjay::tools::{shown, shown_path};
@@ -297,7 +298,12 @@ impl Plan {
             }
             let free = (1_u32..).map(|number| numbered(&path, number)).find(|path| taken.insert(name::fold(path)));
             let path = free.ok_or_else(|| Failure::failed(format!("no name is left for {path}")))?;
-            let from = Source { speaker: Speaker::File, session: String::new(), message: mark, quote: String::new() };
+            let from = Source {
+                speaker: Speaker::File,
+                session: String::new(),
+                message: mark,
+                quote: file.display().to_string(),
+            };
             known.insert(digest, path.clone());
             let basis = Basis { sources: vec![from], trust: Trust::Confirmed };
             plan.edits.push((Edit::create(path, text).resting_on(basis), modified));

@@ -44,7 +44,7 @@ pub(crate) async fn run(command: &Command, workplace: &Workplace, paper: &Paper)
         Command::Compact(flags) => compact::list(workplace, paper, &flags.which),
         Command::Uncompact(flags) => compact::list_replaced(workplace, paper, &flags.which),
         Command::Memory { what } => memory::run(what, workplace, paper),
-        Command::Recall(flags) => recall::run(flags, workplace, paper),
+        Command::Recall(flags) => recall::run(flags, workplace, paper).await,
         Command::Remember(flags) => memory::remember(flags, workplace, paper),
         Command::Undo(flags) => memory::undo(flags, workplace, paper),
         Command::Fsck(flags) => memory::check(*flags, workplace, paper),

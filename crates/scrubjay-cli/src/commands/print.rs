@@ -12,7 +12,7 @@ use scrubjay::message::{Block, StopReason, Usage};
 use scrubjay::model::Delta;
 use scrubjay::tool::Effect;
 use scrubjay::tools::shown;
-use scrubjay::{Answer, Error, Session};
+use scrubjay::{Answer, Error, Interrupt, Session};
 use serde_json::{Value, json};
 use std::io::{IsTerminal as _, Read as _, Write as _};
 use tokio::signal::unix::{SignalKind, signal};
@@ -44,8 +44,8 @@ pub(crate) async fn run(arguments: &Arguments, seat: Seat, paper: &Paper) -> Res
         tokio::select! {
             Some(happening) = happenings.recv() => printer.show(&happening)?,
             done = &mut work => break done,
-            () = next(&mut ctrl_c) => { stopped = Some(Exit::Interrupted); interrupt.now(); }
-            () = next(&mut ended) => { stopped = Some(Exit::Terminated); interrupt.now(); }
+            () = next(&mut ctrl_c) => { stop(&interrupt, stopped); stopped = Some(Exit::Interrupted); }
+            () = next(&mut ended) => { stop(&interrupt, stopped); stopped = Some(Exit::Terminated); }
         }
     };
     while let Ok(happening) = happenings.try_recv() {
@@ -53,6 +53,14 @@ pub(crate) async fn run(arguments: &Arguments, seat: Seat, paper: &Paper) -> Res
     }
     let (session, answer) = done.map_err(|error| Failure::failed(format!("the session broke: {error}")))?;
     printer.end(&seat, &session, answer, stopped)
+}
+
+/// The first time the question is given up, the second time everything is.
+fn stop(interrupt: &Interrupt, stopped: Option<Exit>) {
+    interrupt.now();
+    if stopped.is_some() {
+        interrupt.abandon();
+    }
 }
 
 async fn ask(mut session: Session, source: &str, question: String) -> (Session, Result<Answer, Error>) {

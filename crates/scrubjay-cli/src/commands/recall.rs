@@ -3,17 +3,22 @@
 use crate::arguments::{RecallFlags, RecallIn};
 use crate::failure::Failure;
 use crate::memories;
-use crate::memories::draft::cut;
 use crate::paper::{Form, Ink, Paper, Tone, counted};
 use crate::report::ago;
+use crate::service::embedder;
 use crate::workplace::Workplace;
 use jiff::{Timestamp, Zoned};
+use scrubjay::memory::draft::cut;
 use scrubjay::memory::find::{Archive, Caught, Finder, Found, Shelf, Sighting};
-use scrubjay::memory::recall::{Hit, Query};
+use scrubjay::memory::meaning::{self, Learned, Unread};
+use scrubjay::memory::recall::{Embedder, Hit, Query};
 use scrubjay::memory::{Memory, Trust};
 use scrubjay::tools::{shown, shown_path};
 use serde_json::{Value, json};
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::Instant;
 
 /// A longer line would be broken by the narrowest terminal we look good on.
 const WIDTH: usize = 76;
@@ -36,9 +41,9 @@ struct Answer {
     hit: Hit,
 }
 
-pub(super) fn run(flags: &RecallFlags, workplace: &Workplace, paper: &Paper) -> Result<(), Failure> {
+pub(super) async fn run(flags: &RecallFlags, workplace: &Workplace, paper: &Paper) -> Result<(), Failure> {
     let query = flags.query.join(" ");
-    let answers = answers(&query, flags, workplace, paper)?;
+    let answers = answers(&query, flags, workplace, paper).await?;
     if paper.form == Form::Json && !answers.is_empty() {
         let rows: Vec<Value> = answers.iter().map(Answer::json).collect();
         return paper.json("recall", json!({ "query": query, "in": word(flags.place), "results": rows }));
@@ -56,10 +61,12 @@ pub(super) fn run(flags: &RecallFlags, workplace: &Workplace, paper: &Paper) -> 
 }
 
 /// What the chat is told: the best few memories.
-pub(crate) fn words(query: &str, workplace: &Workplace, paper: &Paper) -> Result<String, Failure> {
+pub(crate) async fn words(query: &str, workplace: &Workplace, paper: &Paper) -> Result<String, Failure> {
     let few = u16::try_from(workplace.limits.recall_places).unwrap_or(u16::MAX);
-    let flags = RecallFlags { most: few, place: RecallIn::Memory, explain: false, query: vec![query.to_owned()] };
-    let answers = answers(query, &flags, workplace, paper)?;
+    let query_words = vec![query.to_owned()];
+    let flags =
+        RecallFlags { most: few, place: RecallIn::Memory, explain: false, embeddings: None, query: query_words };
+    let answers = answers(query, &flags, workplace, paper).await?;
     if answers.is_empty() {
         return Err(nothing(query, RecallIn::Memory));
     }
@@ -74,28 +81,85 @@ fn nothing(query: &str, place: RecallIn) -> Failure {
     Failure::nothing_found(format!("nothing answers `{}`", shown(query))).fix(fix)
 }
 
-fn answers(query: &str, flags: &RecallFlags, workplace: &Workplace, paper: &Paper) -> Result<Vec<Answer>, Failure> {
+async fn answers(
+    query: &str,
+    flags: &RecallFlags,
+    workplace: &Workplace,
+    paper: &Paper,
+) -> Result<Vec<Answer>, Failure> {
     if query.trim().is_empty() {
         return Err(Failure::usage("what should be looked for?").fix("scrubjay recall \"how do we test\""));
     }
     let memory = memories::open(workplace, paper)?;
-    let query = Query::new(query, Zoned::now(), usize::from(flags.most));
+    let meanings = Meanings::of(query, workplace, paper).await;
+    let mut query = Query::new(query, Zoned::now(), usize::from(flags.most));
+    query.meaning = meanings.as_ref().map(|meanings| meanings.asked.as_slice());
     let project = workplace.project();
     if flags.place == RecallIn::Memory {
         let mut finder = Finder::open(&project, &workplace.limits);
         said(&finder.catch_up(&memory), paper);
+        if let Some(meanings) = &meanings {
+            let unread = finder.unread(&memory, meanings.embedder.name());
+            meanings.said(finder.learn(&meanings.read(&unread, workplace, paper).await), paper);
+        }
         let found = finder.find(&memory, &query, |_| false);
         return found.into_iter().map(|found| remembered(&memory, found)).collect();
     }
     let mut archive = Archive::open(&project, &workplace.limits);
-    let caught = archive.catch_up(Some(&memory));
-    let caught = caught.map_err(|error| {
+    let unsearched = |error: std::io::Error| {
         Failure::failed(format!("the sessions of this project cannot be searched: {error}"))
             .fix("`scrubjay recall` alone looks into the memory only")
-    })?;
-    said(&caught, paper);
+    };
+    said(&archive.catch_up(Some(&memory)).map_err(unsearched)?, paper);
+    if let Some(meanings) = &meanings {
+        let unread = archive.unread(Some(&memory), meanings.embedder.name()).map_err(unsearched)?;
+        meanings.said(archive.learn(&meanings.read(&unread, workplace, paper).await), paper);
+    }
     let found = archive.find(Some(&memory), &query, shelves(flags.place));
     Ok(found.into_iter().map(|sighting| sighted(&archive, &memory, query.text, sighting)).collect())
+}
+
+/// What the question means, and who says what texts mean.
+struct Meanings {
+    embedder: Arc<dyn Embedder>,
+    asked: Vec<f32>,
+    until: Instant,
+}
+
+impl Meanings {
+    /// Nothing where none is set; one that cannot be used is said, and words decide alone.
+    async fn of(query: &str, workplace: &Workplace, paper: &Paper) -> Option<Self> {
+        let alone = |why: &str| paper.warn(&format!("found by words alone: {why}"));
+        let embedder = match embedder(workplace) {
+            Ok(embedder) => embedder?,
+            Err(failure) => {
+                alone(&failure.to_string());
+                return None;
+            }
+        };
+        let until = Instant::now() + Duration::from_millis(workplace.limits.embedding_command_ms);
+        let asked = meaning::ask(&*embedder, query, until).await;
+        match asked {
+            Ok(asked) => Some(Self { embedder, asked, until }),
+            Err(why) => {
+                alone(&why);
+                None
+            }
+        }
+    }
+
+    async fn read(&self, unread: &[Unread], workplace: &Workplace, paper: &Paper) -> Learned {
+        let learned = meaning::read(&*self.embedder, unread, self.until, &workplace.limits).await;
+        if let Some(why) = &learned.missing {
+            let missing = counted((unread.len() - learned.vectors.len()) as u64, "text");
+            paper.warn(&format!("{missing} could be found by words alone: {why}"));
+        }
+        learned
+    }
+
+    fn said(&self, unkept: Option<String>, paper: &Paper) {
+        unkept.iter().for_each(|why| paper.talk(&format!("the next search asks for meanings again: {}", shown(why))));
+    }
 }
 
 /// What could not be looked into.
@@ -177,7 +241,8 @@ fn sighted(archive: &Archive, memory: &Memory, query: &str, sighting: Sighting) 
 
 /// The line that holds most of what was asked for.
 fn telling_line<'a>(text: &'a str, hit: &Hit, query: &str) -> &'a str {
-    let asked = hit.signals.iter().flat_map(|signal| &signal.terms).map(String::as_str).chain(query.split_whitespace());
+    let held = hit.signals.iter().filter(|signal| signal.name == "words").flat_map(|signal| &signal.terms);
+    let asked = held.map(String::as_str).chain(query.split_whitespace());
     let words: Vec<String> = asked.map(str::to_lowercase).filter(|word| word.chars().count() > 2).collect();
     let held = |line: &&str| {
         let line = line.to_lowercase();
@@ -220,7 +285,13 @@ impl Answer {
 fn explained(hit: &Hit, ink: Ink) -> String {
     let mut lines = vec![format!("    score {:.3}", hit.score)];
     for signal in &hit.signals {
-        let terms = if signal.terms.is_empty() { String::new() } else { format!("  {}", signal.terms.join(", ")) };
+        // A message of a session is named after a tab.
+        let terms = signal.terms.join(", ").replace('\t', " ");
+        let terms = match signal.name {
+            "newer" => format!("  than {terms}"),
+            _ if terms.is_empty() => terms,
+            _ => format!("  {terms}"),
+        };
         let line = format!("    {:>+8.3}  {:<12}{}", signal.value, signal.name, shown(&terms));
         lines.push(line.trim_end().to_owned());
     }

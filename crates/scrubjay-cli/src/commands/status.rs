@@ -1,5 +1,6 @@
 //! `scrubjay status`, and `scrubjay` alone: where things stand. It never fails and never asks for a key.
 
+use super::memory::{pollution_in_words, pollution_json};
 use crate::background;
 use crate::failure::Failure;
 use crate::health::Health;
@@ -14,8 +15,10 @@ use jiff::tz::TimeZone;
 use scrubjay::agents::jobs::Card;
 use scrubjay::ledger::breaker::Rest;
 use scrubjay::ledger::budget::{Budget, DayBook};
+use scrubjay::memory::Pollution;
 use scrubjay::tools::{shown, shown_path};
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
 /// What was found. What could not be found is said, not fatal.
 struct Standing {
@@ -43,6 +46,7 @@ struct Remembered {
     memories: usize,
     unconfirmed: usize,
     last_change: Option<Timestamp>,
+    pollution: Pollution,
     /// Why sessions do not use it, if they do not.
     off: Option<&'static str>,
 }
@@ -51,11 +55,12 @@ impl Remembered {
     fn find(workplace: &Workplace) -> Result<Self, Failure> {
         let off = workplace.settings.memory_off_because();
         let Some((memory, _)) = memories::peek(workplace)? else {
-            return Ok(Self { memories: 0, unconfirmed: 0, last_change: None, off });
+            return Ok(Self { memories: 0, unconfirmed: 0, last_change: None, pollution: Pollution::default(), off });
         };
         let last_change = memory.log()?.last().map(|change| change.at);
         let (memories, unconfirmed) = (memory.scan().entries.len(), memory.unconfirmed().count());
-        Ok(Self { memories, unconfirmed, last_change, off })
+        let pollution = memory.pollution(&workplace.root, &CancellationToken::new())?;
+        Ok(Self { memories, unconfirmed, last_change, pollution, off })
     }
 
     fn words(&self, now: Timestamp) -> String {
@@ -130,7 +135,12 @@ impl Standing {
             None => lines.push(row("sessions", "none yet")),
         }
         lines.extend(self.memory.iter().map(|memory| row("memory", &memory.words(Timestamp::now()))));
-        lines.extend(self.health.iter().map(|health| row("health", &health.lines().join("\n             "))));
+        let mut health: Vec<String> = self.health.iter().flat_map(Health::lines).collect();
+        let remembered = self.memory.iter().filter(|memory| memory.memories > 0);
+        health.extend(remembered.map(|memory| pollution_in_words(&memory.pollution)));
+        if !health.is_empty() {
+            lines.push(row("health", &health.join("\n             ")));
+        }
         lines.extend(self.beside().iter().map(|line| row("background", line)));
         lines.push(row("data", &shown_path(&workplace.places.data)));
         lines.extend(self.troubles.iter().map(|trouble| format!("  {} {trouble}", ink.paint(Tone::Warning, "note:"))));
@@ -183,6 +193,7 @@ impl Standing {
             "memory": self.memory.as_ref().map(|memory| json!({
                 "memories": memory.memories, "unconfirmed": memory.unconfirmed,
                 "last_change": memory.last_change, "off": memory.off,
+                "pollution": pollution_json(&memory.pollution),
             })),
             "health": self.health.as_ref().map(Health::json),
             "background_today": self.background.as_ref().map(|budget| json!({

@@ -4,14 +4,11 @@ use crate::failure::Failure;
 use jiff::civil::Date;
 use scrubjay::dates;
 use scrubjay::limits::Limits;
-use scrubjay::memory::{Cause, Change, Edit, FileDiff, Kind, Memory, Topic, name};
+use scrubjay::memory::draft::{description, has, kind_of, spaced, title};
+use scrubjay::memory::{Cause, Change, Edit, FileDiff, Kind, Memory, Scope, Team, Topic, credential, name, scope_of};
 use scrubjay::secrets;
 
 use super::receipt::Told;
-
-const TITLE_WORDS: usize = 7;
-const TITLE_CHARS: usize = 48;
-const DESCRIPTION_CHARS: usize = 120;
 
 /// What a person asked to be remembered.
 #[derive(Debug, Default)]
@@ -20,6 +17,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) kind: Option<Kind>,
     pub(crate) name: Option<&'a str>,
     pub(crate) description: Option<&'a str>,
+    /// Whose it is to be.
+    pub(crate) scope: Option<Scope>,
 }
 
 /// A memory that is not saved yet.
@@ -29,52 +28,11 @@ pub(crate) struct Draft {
     text: String,
     /// Whether the person chose the title.
     named: bool,
-    /// What the person should know about it.
-    pub(crate) notes: Vec<String>,
+    /// Whose the person wants it to be.
+    scope: Option<Scope>,
+    /// What is odd about it.
+    notes: Vec<String>,
 }
-
-/// What decides a type when nobody says it: the first row that fits. The last column is how the reason is told.
-const RULES: &[(Kind, &[&str], &str)] = &[
-    (
-        Kind::Reference,
-        &["http://", "https://", "documented in", "documented at", "can be found", "dashboard", "wiki"],
-        "says where something is",
-    ),
-    (
-        Kind::User,
-        &[
-            "i am",
-            "i'm",
-            "i work",
-            "i prefer",
-            "i like",
-            "i know",
-            "i have",
-            "call me",
-            "my role",
-            "my name",
-            "my background",
-        ],
-        "is about you",
-    ),
-    (
-        Kind::Feedback,
-        &[
-            "always",
-            "never",
-            "don't",
-            "do not",
-            "prefer",
-            "avoid",
-            "instead of",
-            "stop",
-            "must not",
-            "please",
-            "should",
-        ],
-        "says how to work",
-    ),
-];
 
 /// What is better not remembered, the words that betray it, and what of it is worth keeping.
 const HINTS: &[(&[&str], &str)] = &[
@@ -114,21 +72,14 @@ impl Draft {
             }
             (None, kind) => kind,
         };
-        // A credential must not become a file's name or a line of the index.
-        let veiled = veiled(body);
-        let first = first_line(&veiled);
         let chosen = asked.name.map(str::to_owned).or(Some(read.name).filter(|name| !name.is_empty()));
         let described = asked.description.map(str::to_owned).or(Some(read.description).filter(|text| !text.is_empty()));
         let named = chosen.is_some();
-        let (body, description) = (format!("{body}\n"), described.unwrap_or_else(|| cut(first, DESCRIPTION_CHARS)));
+        let (body, description) = (format!("{body}\n"), described.unwrap_or_else(|| description(body)));
+        let chosen = chosen.unwrap_or_else(|| title(&body));
         // A project's days must still be right when they are read; a rule such as "never on a Friday" must stay a rule.
         let dated = |text: &str| if kind == Kind::Project { dates::absolute(text, today) } else { text.to_owned() };
-        let topic = Topic {
-            name: chosen.unwrap_or_else(|| title(first)),
-            description: dated(&description),
-            kind,
-            body: dated(&body),
-        };
+        let topic = Topic { name: chosen, description: dated(&description), kind, body: dated(&body) };
         if topic.body != body {
             notes.push(format!("days are written out, counted from {today}, so that they stay right"));
         }
@@ -138,15 +89,38 @@ impl Draft {
             headed if headed.starts_with("---") => topic.text_over(headed, limits),
             _ => topic.text(),
         };
-        Ok(Self { topic, text, named, notes })
+        Ok(Self { topic, text, named, scope: asked.scope, notes })
+    }
+
+    /// Whose it becomes, and what there is to say about it. Where nobody said so, no credential is offered to the team.
+    fn home(&self, memory: &Memory) -> (Scope, Option<String>) {
+        match (self.scope, memory.place().team) {
+            (Some(scope), _) => (scope, None),
+            (None, Team::Off) => (Scope::Private, None),
+            (None, Team::On) if credential(&self.text, "").is_some() => {
+                (Scope::Private, Some("kept private: what holds a credential is not shared".to_owned()))
+            }
+            (None, Team::On) => match scope_of(self.topic.kind, &self.topic.body) {
+                (Scope::Private, why) => (Scope::Private, Some(format!("kept private: {why}; --team says otherwise"))),
+                (Scope::Team, why) => {
+                    (Scope::Team, Some(format!("shared with the team: {why}; --private says otherwise")))
+                }
+            },
+        }
+    }
+
+    /// What the person should know about it.
+    pub(crate) fn notes(&self, memory: &Memory) -> Vec<String> {
+        self.home(memory).1.into_iter().chain(self.notes.iter().cloned()).collect()
     }
 
     /// The edit that saves it: under its own name, or under the next one that is free. What is there already is not
     /// written twice.
     fn edit(&self, memory: &Memory) -> Result<Edit, Failure> {
+        let (scope, _) = self.home(memory);
         let file = self.topic.file_name();
         for number in 1_u32.. {
-            let path = numbered(&file, number);
+            let path = scope.path(&numbered(&file, number));
             match memory.text(&path)? {
                 None => return Ok(Edit::create(path, self.text.as_str())),
                 Some((entry, text)) if text == self.text => return Ok(Edit::update(&entry, text)),
@@ -172,12 +146,12 @@ impl Draft {
 
     /// Save it.
     pub(crate) fn save(self, memory: &mut Memory) -> Result<Told, Failure> {
-        let edit = self.edit(memory)?;
+        let (edit, notes) = (self.edit(memory)?, self.notes(memory));
         let stem = super::stem(&edit.path).to_owned();
         let receipt = memory.commit(Change { cause: Cause::Person, edits: vec![edit] })?;
         let mut told = Told::of(receipt, memory);
         if told.receipt().changed() {
-            told = told.with_notes(self.notes);
+            told = told.with_notes(notes);
             let missing: Vec<String> = self.topic.missing_parts().iter().map(|part| format!("**{part}:**")).collect();
             if !missing.is_empty() {
                 let parts = missing.join(" and ");
@@ -202,18 +176,6 @@ fn suffixed(stem: &str, number: u32) -> String {
     format!("{}_{number}", &stem[..stem.floor_char_boundary(LONGEST)])
 }
 
-fn kind_of(text: &str) -> (Kind, String) {
-    let text = spaced(text);
-    let holds = |words: &&&str| has(&text, words);
-    let fits = RULES.iter().find_map(|(kind, words, why)| words.iter().find(holds).map(|word| (*kind, word, why)));
-    match fits {
-        Some((kind, word, why)) => (kind, format!("`{word}` {why}")),
-        None => {
-            (Kind::Project, "nothing in it says that it is about you, how to work or where something is".to_owned())
-        }
-    }
-}
-
 /// What a person should know before this is kept for long.
 fn hints(text: &str) -> Vec<String> {
     let spaced = spaced(text);
@@ -230,54 +192,6 @@ fn hints(text: &str) -> Vec<String> {
         ));
     }
     hints
-}
-
-/// Lower case, with one space around each word.
-fn spaced(text: &str) -> String {
-    let plain = text.to_lowercase().replace('’', "'");
-    let words = plain.split_whitespace().map(|word| word.trim_matches([',', '.', ';', ':', '!', '?', '"', '(', ')']));
-    format!(" {} ", words.collect::<Vec<_>>().join(" "))
-}
-
-fn has(spaced: &str, word: &str) -> bool {
-    let inside = word.ends_with('/') || word.starts_with('`');
-    if inside { spaced.contains(word) } else { spaced.contains(&format!(" {word} ")) }
-}
-
-fn first_line(text: &str) -> &str {
-    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or(text);
-    line.trim_start_matches(['#', '-', '*', ' '])
-}
-
-/// The text with every credential in it left out.
-fn veiled(text: &str) -> String {
-    let mut out = text.to_owned();
-    for finding in secrets::scan(text).into_iter().rev() {
-        out.replace_range(finding.span, "…");
-    }
-    out
-}
-
-/// The first words of the first sentence.
-fn title(line: &str) -> String {
-    let mut words: Vec<&str> = Vec::new();
-    for word in line.split_whitespace().take(TITLE_WORDS) {
-        words.push(word);
-        if word.ends_with(['.', '!', '?', ';']) {
-            break;
-        }
-    }
-    cut(words.join(" ").trim_end_matches(['.', '!', '?', ';', ',', ':']), TITLE_CHARS)
-}
-
-/// At most so many characters, cut at a word.
-pub(crate) fn cut(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
-        return text.to_owned();
-    }
-    let kept: String = text.chars().take(most.saturating_sub(1)).collect();
-    let end = kept.rfind(' ').filter(|end| *end > kept.len() / 2).unwrap_or(kept.len());
-    format!("{}…", kept[..end].trim_end())
 }
 
 #[cfg(test)]
@@ -368,7 +282,7 @@ mod tests {
             let asked = Asked { text: &text, ..Asked::default() };
             if let Ok(draft) = Draft::of(&asked, date(2026, 11, 16), &Limits::default()) {
                 prop_assert!(name::is_slug(&numbered(&draft.topic.file_name(), number)), "{}", draft.topic.file_name());
-                prop_assert!(draft.topic.name.chars().count() <= TITLE_CHARS || text.starts_with("---"));
+                prop_assert!(draft.topic.name.chars().count() <= 48 || text.starts_with("---"));
             }
         }
     }

@@ -10,7 +10,7 @@ use crate::paper::Paper;
 use crate::remembered;
 use crate::seat::WallClock;
 use crate::workplace::Workplace;
-use scrubjay::memory::{Cause, Change, ChangeId, Edit, Entry, Memory, MemoryError, Recorded, Repairs, name};
+use scrubjay::memory::{Cause, Change, ChangeId, Edit, Entry, Memory, MemoryError, Origins, Recorded, Repairs, name};
 use scrubjay::tools::shown;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -162,6 +162,37 @@ pub(crate) fn forget(memory: &mut Memory, names: &[String]) -> Result<Told, Fail
     make(memory, entries.iter().filter(|entry| seen.insert(entry.path.clone())).map(Edit::remove).collect())
 }
 
+/// Every memory that rests on a source, and what there is to say about them.
+pub(crate) fn resting_on(
+    memory: &Memory,
+    source: &str,
+    workplace: &Workplace,
+) -> Result<(Vec<Entry>, Vec<String>), Failure> {
+    let origins = Origins::named(source).with_messages(&workplace.project(), &workplace.limits);
+    let origins = origins.map_err(|error| Failure::failed(format!("the sessions cannot be searched: {error}")))?;
+    let derived = memory.derived_from(&origins)?;
+    if derived.is_empty() {
+        return Err(Failure::nothing_found(format!("no memory rests on `{}`", shown(source)))
+            .fix("`scrubjay memory show NAME --json` says what one rests on"));
+    }
+    let said = derived.iter().filter(|one| one.said_by_person).map(|one| stem(&one.path)).collect::<Vec<_>>();
+    let mut notes = Vec::new();
+    if !said.is_empty() {
+        notes.push(format!(
+            "of these you said something yourself; `scrubjay memory restore NAME` keeps one: {}",
+            said.join(", ")
+        ));
+    }
+    let entries = derived.iter().filter_map(|one| memory.scan().get(&one.path).cloned()).collect();
+    Ok((entries, notes))
+}
+
+/// Put everything that rests on a source into the trash, as one change.
+pub(crate) fn forget_source(memory: &mut Memory, source: &str, workplace: &Workplace) -> Result<Told, Failure> {
+    let (entries, notes) = resting_on(memory, source, workplace)?;
+    Ok(make(memory, entries.iter().map(Edit::remove).collect())?.with_notes(notes))
+}
+
 /// Take a change back; without a number, the last one.
 pub(crate) fn undo(memory: &mut Memory, change: Option<u64>) -> Result<Told, Failure> {
     let change = chosen_change(memory, change)?;
@@ -184,7 +215,10 @@ impl From<MemoryError> for Failure {
         let exit = match &error {
             MemoryError::Name { .. } | MemoryError::Taken { .. } | MemoryError::TooLarge { .. } => Exit::Usage,
             MemoryError::Missing(_) | MemoryError::NoChange(_) | MemoryError::NoText(_) => Exit::NothingFound,
-            MemoryError::Foreign(_) | MemoryError::Tainted { .. } => Exit::Refused,
+            MemoryError::Foreign(_)
+            | MemoryError::Tainted { .. }
+            | MemoryError::Credential { .. }
+            | MemoryError::Personal { .. } => Exit::Refused,
             MemoryError::Io { .. }
             | MemoryError::Interrupted { .. }
             | MemoryError::Busy(_)

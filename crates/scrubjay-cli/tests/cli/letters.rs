@@ -166,7 +166,7 @@ fn is_mate(request: &RecordedRequest) -> bool {
 // spec: A4
 #[tokio::test(flavor = "multi_thread")]
 async fn a_chat_starts_a_teammate_hears_its_report_and_ends_it() {
-    let stage = Stage::offline();
+    let mut stage = Stage::offline();
     let own = format!("{}/data/projects/*/mail/session-*/cur/*.helper.json", stage.home().display());
     let until = |words: &str| {
         let command = format!("until grep -qs '{words}' {own}; do sleep 0.05; done");
@@ -183,7 +183,7 @@ async fn a_chat_starts_a_teammate_hears_its_report_and_ends_it() {
         .reply(until("shutdown_response"))
         .reply(text("All is done."));
     let simulator = Simulator::start(script).await.unwrap();
-    let stage = stage.talking_to(&simulator);
+    stage.talk_to(&simulator);
     block(|| {
         let mut terminal = Terminal::start(&stage, &["chat", "--allow", "Bash"]);
         terminal.wait_for_prompt();

@@ -16,6 +16,7 @@ mod memory;
 mod print;
 mod remembering;
 mod results;
+mod scopes;
 mod stage;
 mod survival;
 mod terminal;

@@ -1,8 +1,9 @@
 //! Stories of long-term memory at the terminal: the whole life of a memory, and everything that can be typed wrong.
 
-use crate::stage::{Ran, Stage, block, files, finished};
+use crate::stage::{CANARY, Ran, Stage, block, files, finished};
 use crate::terminal::Terminal;
 use scrubjay_testkit::simulator::{Script, Simulator, text};
+use scrubjay_testkit::{Manner, Meanings};
 use serde_json::Value;
 use std::fs;
 use std::io::Write as _;
@@ -237,6 +238,24 @@ async fn the_folder_may_lie_elsewhere_and_be_another_agents() {
     assert!(!ran.json()["directory"].as_str().unwrap().contains("stolen"), "a repository does not choose: {ran:#?}");
 }
 
+// spec: D1
+#[tokio::test(flavor = "multi_thread")]
+async fn a_remote_folder_holds_the_memory_and_its_history() {
+    let stage = Stage::offline();
+    let remote = stage.project().join("mounted/remote");
+    let run = |arguments: &[&str]| {
+        let mut command = stage.command(arguments);
+        command.env("SCRUBJAY_REMOTE_MEMORY_DIR", &remote);
+        finished(command)
+    };
+    run(&["remember", RULE]).ended_with(0);
+    let below = files(&remote);
+    let holds = |part: &str| below.iter().any(|path| path.to_string_lossy().contains(part));
+    assert!(holds(&format!("/memory/{NAME}.md")) && holds("/journal/"), "{below:?}");
+    run(&["memory", "undo"]).ended_with(0);
+    assert!(!files(&remote).iter().any(|path| path.ends_with(format!("memory/{NAME}.md"))));
+}
+
 // safety: F-40
 #[tokio::test(flavor = "multi_thread")]
 async fn a_memory_cannot_steer_the_terminal() {
@@ -342,6 +361,50 @@ async fn recall_finds_and_explains() {
         let said = talking.run(&["recall", "woodpeckers", "--in", place]).ended_with(0);
         assert!(said.out.contains("session ") && said.out.contains("what do woodpeckers hoard?"), "{said:#?}");
     }
+}
+
+// spec: L8
+// spec: W1
+// spec: W2
+#[tokio::test(flavor = "multi_thread")]
+async fn recall_finds_by_meaning_where_a_service_is_named_by_the_person() {
+    let service = Meanings::start(&[&["seed", "acorn", "food"], &["database"]]).await.unwrap();
+    let stage = Stage::offline();
+    stage.run(&["remember", RULE]).ended_with(0);
+    stage.run(&["remember", "--type", "project", "The jay stores seeds in autumn"]).ended_with(0);
+    let question = ["recall", "hoarded food", "--explain"];
+    stage.run(&question).ended_with(3);
+    stage.write(".scrubjay.toml", &format!("recall.embeddings = \"{}\"\n", service.url()));
+    stage.run(&question).ended_with(3);
+    assert!(service.take().is_empty(), "a repository does not decide where texts go");
+
+    let by_meaning = ["recall", "hoarded food", "--explain", "--embeddings", &service.url()];
+    let found = stage.run(&by_meaning).ended_with(0);
+    assert!(found.out.contains("seeds in autumn") && found.out.contains("meaning"), "{found:#?}");
+    assert!(!found.out.contains(NAME), "what is far in meaning and words is not found: {found:#?}");
+    assert_eq!(service.take().len(), 2, "the question, and both memories at once");
+    stage.run(&by_meaning).ended_with(0);
+    assert_eq!(service.take().len(), 1, "the question alone: nothing changed");
+
+    fs::remove_file(stage.project().join(".scrubjay.toml")).unwrap();
+    let with = |arguments: &[&str]| {
+        let mut command = stage.command(arguments);
+        command.env("SCRUBJAY_EMBEDDINGS", service.url()).env("SCRUBJAY_EMBEDDING_MODEL", "tiny");
+        command.env("SCRUBJAY_EMBEDDINGS_KEY", CANARY).env("OPENAI_API_KEY", "sk-not-for-this-service");
+        finished(command)
+    };
+    let found = with(&["recall", "--in", "all", "hoarded food"]).ended_with(0);
+    assert!(found.out.contains("seeds in autumn"), "{found:#?}");
+    let asked = service.take();
+    assert!(asked.iter().all(|request| request.authorization.as_deref() == Some(&format!("Bearer {CANARY}"))));
+    assert!(asked.iter().all(|request| request.model.as_deref() == Some("tiny")), "{asked:?}");
+    let doctor = with(&["doctor"]);
+    assert!(doctor.out.contains("tiny at 127.0.0.1") && !doctor.out.contains(CANARY), "{doctor:#?}");
+
+    service.behave(Manner::Refusing(403));
+    let found = with(&["recall", "which seeds"]).ended_with(0);
+    assert!(found.out.contains("seeds in autumn") && found.err.contains("found by words alone"), "{found:#?}");
+    assert!(!format!("{found:?}").contains(CANARY));
 }
 
 /// A folder as another agent leaves it.

@@ -2,10 +2,10 @@
 
 use crate::stage::{Stage, block, files};
 use crate::terminal::Terminal;
-use scrubjay_testkit::simulator::{Script, Simulator, text, tool_use};
+use scrubjay_testkit::simulator::{Pacer, RecordedRequest, Script, Simulator, text, tool_use};
 use serde_json::json;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const CTRL_D: &str = "\u{4}";
 const TEA: &str =
@@ -118,4 +118,83 @@ async fn what_is_kept_to_find_memories_is_for_its_owner_alone() {
     let kept: Vec<PathBuf> = files(&stage.home()).into_iter().filter(|path| path.ends_with("recall/memory")).collect();
     assert_eq!(kept.len(), 1);
     assert_eq!(fs::metadata(&kept[0]).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+const LEARNS: &[&str] = &["--set", "layers.extraction=true"];
+
+fn is_errand(request: &RecordedRequest) -> bool {
+    request.last_user_text().contains("name=\"extract\"")
+}
+
+/// An answer, and an extraction that saves what was said.
+fn saving(dir: &Path) -> Script {
+    let content = TEA.replace("type: user", "type: user\ncites: [\"I drink green tea, no sugar, in the morning\"]");
+    let content = content.replace("what Ada drinks in the morning", "drinks green tea in the morning");
+    let file = dir.join("user_tea.md");
+    Script::new()
+        .reply(text("Good to know."))
+        .when(is_errand, tool_use("Write", json!({ "file_path": file, "content": content })))
+        .reply(text("saved"))
+}
+
+// spec: E7
+// spec: E8
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_said_in_a_chat_is_remembered_by_the_time_it_is_left() {
+    let simulator = Simulator::start(Script::new().reply(text("Hello."))).await.unwrap();
+    let mut stage = Stage::with(&simulator);
+    let dir = memory(&stage);
+    let simulator = Simulator::start(saving(&dir)).await.unwrap();
+    stage.talk_to(&simulator);
+    block(|| {
+        let mut terminal = Terminal::start(&stage, &[&["chat"], LEARNS].concat());
+        terminal.wait_for_prompt();
+        terminal.type_line("By the way, I drink green tea, no sugar, in the morning.");
+        terminal.wait_for("Good to know.");
+        terminal.wait_for_prompt();
+        terminal.press(CTRL_D);
+        terminal.wait_for("Memory saved: user_tea.md");
+        assert!(terminal.wait_for_end().success());
+    });
+    let saved = fs::read_to_string(dir.join("user_tea.md")).unwrap();
+    assert!(saved.contains("Green tea, no sugar.") && !saved.contains("cites"), "{saved}");
+    assert!(stage.run(&["memory", "log"]).ended_with(0).out.contains("user_tea.md"));
+}
+
+// spec: E8
+#[tokio::test(flavor = "multi_thread")]
+async fn ctrl_c_leaves_without_waiting_for_a_memory() {
+    let pacer = Pacer::new();
+    let script = Script::new().reply(text("Good to know.")).when(is_errand, text("thinking it over").paced(&pacer));
+    let simulator = Simulator::start(script).await.unwrap();
+    let stage = Stage::with(&simulator);
+    block(|| {
+        let mut terminal = Terminal::start(&stage, &[&["chat"], LEARNS].concat());
+        terminal.wait_for_prompt();
+        terminal.type_line("By the way, I drink green tea.");
+        terminal.wait_for("Good to know.");
+        terminal.wait_for_prompt();
+        terminal.press(CTRL_D);
+        terminal.wait_for("Ctrl-C leaves without it");
+        terminal.press("\u{3}");
+        assert!(terminal.wait_for_end().success());
+    });
+}
+
+// spec: E1
+#[tokio::test(flavor = "multi_thread")]
+async fn print_mode_learns_only_where_it_is_told_to() {
+    let simulator = Simulator::start(Script::new().reply(text("Hello."))).await.unwrap();
+    let mut stage = Stage::with(&simulator);
+    let dir = memory(&stage);
+    let said = "By the way, I drink green tea, no sugar, in the morning.";
+    let simulator = Simulator::start(saving(&dir)).await.unwrap();
+    stage.talk_to(&simulator);
+    stage.run(&[LEARNS, &["-p", said]].concat()).ended_with(0);
+    assert_eq!(simulator.requests().len(), 1);
+    let simulator = Simulator::start(saving(&dir)).await.unwrap();
+    stage.talk_to(&simulator);
+    let switched = [LEARNS, &["--set", "layers.extraction_headless=true", "-p", said]].concat();
+    stage.run(&switched).ended_with(0).complained_about(&["Memory saved: user_tea.md"]);
+    assert!(dir.join("user_tea.md").exists());
 }

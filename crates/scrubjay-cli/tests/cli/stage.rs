@@ -34,9 +34,9 @@ impl Stage {
         Self { url: Some(simulator.url()), ..Self::offline() }
     }
 
-    /// The same stage with a simulated service to talk to.
-    pub(crate) fn talking_to(self, simulator: &Simulator) -> Self {
-        Self { url: Some(simulator.url()), ..self }
+    /// From here on, another simulated service.
+    pub(crate) fn talk_to(&mut self, simulator: &Simulator) {
+        self.url = Some(simulator.url());
     }
 
     /// Some other address.
@@ -63,6 +63,8 @@ impl Stage {
             ("HOME".to_owned(), self.folder.path().join("user").display().to_string()),
             ("SCRUBJAY_HOME".to_owned(), self.home().display().to_string()),
             ("TERM".to_owned(), "xterm-256color".to_owned()),
+            // A story that is not about it has every request to itself.
+            ("SCRUBJAY_LAYER_EXTRACTION".to_owned(), "false".to_owned()),
         ];
         if let Some(url) = &self.url {
             values.push(("SCRUBJAY_BASE_URL".to_owned(), url.clone()));

@@ -1,26 +1,28 @@
 //! How well the local ranking finds what a question asks for, and how fast, beside rankings that need no model either.
 //!
 //! `cargo bench -p scrubjay --bench recall -- [--data PATH] [--only PART]... [--set SIGNAL=WEIGHT]...
-//! [--embeddings FILE] [--show]`
+//! [--embeddings URL] [--show]`
 //!
 //! PATH is a folder of data sets (default: `SCRUBJAY_BENCH_DATA`, then `../shared/bench` beside the workspace). Parts:
 //! locomo, beam, longmemeval, precision, facts, speed. `--set` changes the weight of a signal, to see what it is worth.
-//! `--embeddings` reads vectors made by `vectors.py` and adds them as one more signal. `--show` prints questions
-//! whose outdated or wrong statement came first.
+//! `--embeddings` asks a service for the vectors of all texts and questions (`vectors.py` is one) and adds them as one more
+//! signal. `--show` prints questions whose outdated or wrong statement came first.
 
 // The modules of a benchmark are its own.
 #![allow(missing_docs, unreachable_pub, clippy::print_stdout)]
 
 mod baselines;
 mod data;
+mod meanings;
 mod measure;
 mod speed;
 
 use baselines::{Baselines, System};
 use data::{Corpus, Failure};
 use jiff::tz::TimeZone;
+use meanings::Meanings;
 use measure::{Run, header, score};
-use scrubjay::memory::recall::{Hit, Index, Query, Vectors, Weights};
+use scrubjay::memory::recall::{Hit, Index, Query, Weights};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -31,7 +33,7 @@ pub struct Asked {
     only: Vec<String>,
     show: bool,
     weights: Weights,
-    vectors: Option<HashMap<String, Vec<f32>>>,
+    meanings: Option<Meanings>,
 }
 
 impl Asked {
@@ -50,7 +52,7 @@ fn asked() -> Result<Asked, Failure> {
         match argument.as_str() {
             "--data" => asked.data = value()?.into(),
             "--only" => asked.only.push(value()?),
-            "--embeddings" => asked.vectors = Some(serde_json::from_slice(&std::fs::read(value()?)?)?),
+            "--embeddings" => asked.meanings = Some(Meanings::at(&value()?)?),
             "--set" => {
                 let value = value()?;
                 let (name, weight) = value.split_once('=').ok_or("--set takes SIGNAL=WEIGHT")?;
@@ -94,7 +96,8 @@ fn set(weights: &mut Weights, name: &str, value: f32) -> Result<(), Failure> {
 struct Ours<'a> {
     index: Index,
     asked: &'a Asked,
-    vectors: Option<Vectors>,
+    /// What the questions mean.
+    meanings: HashMap<String, Vec<f32>>,
     places: HashMap<String, usize>,
     sessions: HashMap<String, usize>,
     corpus: &'a Corpus,
@@ -104,18 +107,12 @@ impl<'a> Ours<'a> {
     fn new(corpus: &'a Corpus, asked: &'a Asked) -> Self {
         let mut index = Index::default();
         index.update(corpus.documents.clone(), []);
+        let meanings = asked.meanings.as_ref().map(|meanings| meanings.of(corpus, &mut index)).unwrap_or_default();
         let places =
             corpus.documents.iter().enumerate().map(|(place, document)| (document.id.clone(), place)).collect();
         let sessions =
             corpus.sessions.iter().enumerate().map(|(place, session)| (session.name.clone(), place)).collect();
-        let vectors = asked.vectors.as_ref().map(|known| {
-            let mut vectors = Vectors::default();
-            for (document, line) in corpus.documents.iter().zip(&corpus.lines) {
-                known.get(line).into_iter().for_each(|vector| vectors.insert(&document.id, vector.clone()));
-            }
-            vectors
-        });
-        Self { index, asked, vectors, places, sessions, corpus }
+        Self { index, asked, meanings, places, sessions, corpus }
     }
 
     fn recall(&self, text: &str, limit: usize) -> Vec<usize> {
@@ -129,8 +126,7 @@ impl<'a> Ours<'a> {
     fn ask(&self, text: &str, limit: usize, recall: impl Fn(&Query<'_>) -> Vec<Hit>) -> Vec<Hit> {
         let mut query = Query::new(text, self.corpus.now().to_zoned(TimeZone::UTC), limit);
         query.weights = self.asked.weights;
-        let question = self.asked.vectors.as_ref().and_then(|known| known.get(text));
-        query.meaning = self.vectors.as_ref().zip(question.map(Vec::as_slice));
+        query.meaning = self.meanings.get(text).map(Vec::as_slice);
         recall(&query)
     }
 }

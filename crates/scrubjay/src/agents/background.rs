@@ -112,9 +112,15 @@ impl Background {
         if finished.is_ok() {
             return Drained::Finished;
         }
+        self.abandon();
+        Drained::Abandoned
+    }
+
+    /// Take no more work and stop what runs.
+    pub fn abandon(&self) {
+        self.tasks.close();
         self.state().waiting = None;
         self.cancel.cancel();
-        Drained::Abandoned
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -167,7 +167,10 @@ impl Fork {
             let hand = Hand { gate, seen, occasion, cancel, stage, view: None, summon: None };
             let round = turn::run_tools(desk, &calls, &hand).await;
             self.seen.extend(round.saw);
-            job.into_iter().for_each(|job| job.wrote(&round.wrote));
+            if let Some(job) = job {
+                job.wrote(&round.wrote);
+                job.denied(round.denials);
+            }
             self.outcome.wrote.extend(round.wrote);
             self.outcome.denials += round.denials;
             let admitted = tool_results::admit(round.results, &calls, self.results.as_deref(), desk);

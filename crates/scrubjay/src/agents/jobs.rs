@@ -104,6 +104,9 @@ pub struct Card {
     /// Files it changed.
     #[serde(default)]
     pub files: Vec<PathBuf>,
+    /// Tool calls that were refused.
+    #[serde(default)]
+    pub denials: u64,
 }
 
 impl Card {
@@ -208,6 +211,7 @@ impl Jobs {
             money: None,
             turns: VecDeque::new(),
             files: Vec::new(),
+            denials: 0,
         };
         let running = Arc::new(Running { card: Mutex::new(card), cancel: cancel.child_token(), hold });
         self.here().push(running.clone());
@@ -348,6 +352,18 @@ impl Job {
                 }
             }
         });
+    }
+
+    /// Tool calls were refused.
+    pub fn denied(&self, calls: u64) {
+        if calls > 0 {
+            self.change(|card| card.denials += calls);
+        }
+    }
+
+    /// These are the files that are changed in the end, whatever it wrote on the way.
+    pub fn leaves(&self, files: Vec<PathBuf>) {
+        self.change(|card| card.files = files);
     }
 
     /// It has ended like this.

@@ -1,7 +1,7 @@
 //! Questions by number: how people and models name a part of a conversation.
 
-use super::compaction::prose::gist;
 use crate::message::{Message, MessageId, Origin};
+use crate::prose::gist;
 use crate::transcript::{View, Way};
 use std::collections::HashSet;
 use std::ops::Range;

@@ -16,6 +16,7 @@ use crate::errand::Errand;
 use crate::gate::Gate;
 use crate::message::{Message, Origin, Usage};
 use crate::paths;
+use crate::secrets;
 use crate::settings::key;
 use crate::tokens::Share;
 use crate::transcript::{Author, Call, Noted, Trigger, View, Writer};
@@ -153,7 +154,8 @@ fn write(file: &Path, text: &str) -> io::Result<()> {
     if let Some(folder) = file.parent() {
         paths::create_dir_private(folder)?;
     }
-    paths::write_private(file, text.as_bytes())
+    // Notes are read by models and shown in reports; the transcript has the exact bytes.
+    paths::write_private(file, secrets::veiled(text).as_bytes())
 }
 
 fn template_of(desk: &Desk) -> &str {
@@ -174,7 +176,7 @@ pub fn accept(file: &Path, before: &str, desk: &Desk) -> Result<(), String> {
         format!("the update lost `{}`, {restored}", broken.missing)
     })?;
     // Whatever stands there now is the model's: it saw what code had added and let it stand.
-    let own = template::adopted(&after);
+    let own = secrets::veiled(&template::adopted(&after));
     if own == after { Ok(()) } else { write(file, &own).map_err(|error| error.to_string()) }
 }
 

@@ -1,8 +1,8 @@
 //! What folds and snips have in common: the line that stands for a span, and why something stays as it is.
 
-use super::compaction::prose::gist;
 use crate::limits::Limits;
 use crate::message::{Block, Message, Origin, Role, SessionId};
+use crate::prose::gist;
 use crate::tools::shown;
 use crate::transcript::Way;
 use std::sync::Arc;

@@ -380,7 +380,16 @@ impl Here<'_, '_> {
         }
         let Some(word) = self.words.get(next) else { return false };
         let number = word.raw.starts_with(|c: char| c.is_ascii_digit()) && !is_clock(&self.words[next..]);
-        month_day::month(word).is_some() || number || word.lower == "the"
+        let counts = |word: &Word<'_>| {
+            let ordinal = ["st", "nd", "rd", "th"].iter().any(|end| word.lower.ends_with(end));
+            let spelt = word.lower.ends_with("teen") || self::number(&word.lower).is_some();
+            ordinal
+                || spelt
+                || TENS.contains(&word.lower.as_str())
+                || word.raw.starts_with(|c: char| c.is_ascii_digit())
+        };
+        let the = word.lower == "the" && self.words.get(next + 1).is_none_or(counts);
+        month_day::month(word).is_some() || number || the
     }
 
     /// Whether the date follows in digits: "tomorrow, 13/04/21".

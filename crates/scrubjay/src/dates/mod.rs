@@ -147,9 +147,24 @@ pub fn find(text: &str, said: Date) -> Vec<Found> {
 /// assert_eq!(scrubjay::dates::absolute("Send it by Thursday.", said), "Send it by 2026-11-19 (Thursday).");
 /// ```
 pub fn absolute(text: &str, said: Date) -> String {
+    rewritten(text, said, |_| true)
+}
+
+/// The same for words that everybody reads in one way. Others stay as they are: "deploys happen on Friday" may be a rule.
+///
+/// ```
+/// let said = jiff::civil::date(2026, 11, 16);
+/// assert_eq!(scrubjay::dates::absolute_where_clear("We met yesterday.", said), "We met 2026-11-15 (yesterday).");
+/// assert_eq!(scrubjay::dates::absolute_where_clear("We meet on Friday.", said), "We meet on Friday.");
+/// ```
+pub fn absolute_where_clear(text: &str, said: Date) -> String {
+    rewritten(text, said, |found| found.when != When::Unclear)
+}
+
+fn rewritten(text: &str, said: Date, wanted: impl Fn(&Found) -> bool) -> String {
     let mut out = String::with_capacity(text.len());
     let mut from = 0;
-    for found in find(text, said).into_iter().filter(|found| found.kind == Kind::Relative) {
+    for found in find(text, said).into_iter().filter(|found| found.kind == Kind::Relative && wanted(found)) {
         out.push_str(&text[from..found.span.start]);
         out.push_str(&explained(&text[found.span.clone()], &found, said));
         from = found.span.end;

@@ -107,6 +107,9 @@ const ARRANGED: &[&str] = &[
 
 const LOOKS_AHEAD: &[&str] = &["by", "until", "till", "before"];
 
+/// Arrangements that were just made, and bind: "we decided to ship by Thursday".
+const BINDING: &[&str] = &["decided", "agreed", "committed", "promised"];
+
 /// The words of the sentence before `from` and after `to`, as far as they matter.
 pub(super) fn clause<'w, 'a>(words: &'w [Word<'a>], from: usize, to: usize) -> (&'w [Word<'a>], &'w [Word<'a>]) {
     let ends = |word: &Word<'_>| ENDS.contains(&word.lower.as_str());
@@ -120,6 +123,9 @@ pub(super) fn clause<'w, 'a>(words: &'w [Word<'a>], from: usize, to: usize) -> (
 /// The tense of the sentence around the words `from..to`, if something tells it.
 pub(super) fn of(words: &[Word<'_>], from: usize, to: usize) -> Option<Tense> {
     let (before, after) = clause(words, from, to);
+    if is_resolved(before) || is_fixed(before) {
+        return Some(Tense::Future);
+    }
     for at in (0..before.len()).rev() {
         match cue(before, at) {
             Cue::Is(tense) => return Some(tense),
@@ -135,6 +141,26 @@ pub(super) fn of(words: &[Word<'_>], from: usize, to: usize) -> Option<Tense> {
         Cue::Doubtful => Some(None),
         Cue::Nothing => None,
     })?
+}
+
+/// "We decided to freeze releases by": whoever tells of it so, tells of what is still to come. "We had decided" does not.
+fn is_resolved(before: &[Word<'_>]) -> bool {
+    let word = |at: usize| before.get(at).map_or("", |word| word.lower.as_str());
+    let limited = before.last().is_some_and(|word| LOOKS_AHEAD.contains(&word.lower.as_str()));
+    let Some(at) = before.iter().rposition(|word| BINDING.contains(&word.lower.as_str())) else { return false };
+    let subject = at.checked_sub(1).map_or("", word);
+    let told_so = matches!(subject, "" | "we" | "i" | "team" | "have" | "has" | "'ve" | "just" | "finally" | "and");
+    let plain = (at + 1..before.len()).all(|at| matches!(cue(before, at), Cue::Nothing));
+    limited && told_so && plain && word(at + 1) == "to"
+}
+
+/// "The freeze is on": a day in the present tense is one to come, unless it is a habit.
+fn is_fixed(before: &[Word<'_>]) -> bool {
+    let [rest @ .., is, on] = before else { return false };
+    let fixed = matches!(is.lower.as_str(), "is" | "are" | "'s" | "falls" | "happens" | "lands") && on.lower == "on";
+    let subject = rest.first().map_or("", |word| word.lower.as_str());
+    let cued = (0..rest.len()).any(|at| !matches!(cue(rest, at), Cue::Nothing));
+    fixed && !cued && matches!(subject, "the" | "our" | "my")
 }
 
 enum Cue {

@@ -4,6 +4,7 @@ use super::folder::Folder;
 use super::index::{pointer, pointers};
 use super::name;
 use super::scan::{Entry, Team, is_shared};
+use super::sharing::{Credential, credential};
 use super::store::{Index, Memory};
 use super::topic::{Header, Kind, Topic};
 use super::{MemoryError, Repairs, While as _};
@@ -38,6 +39,10 @@ pub enum Fault {
     ConflictCopy,
     /// It rests only on what somebody else said, and nobody confirmed it.
     Unconfirmed,
+    /// It holds a credential.
+    Credential(Credential),
+    /// It is about the person and lies where it is shared.
+    Personal,
 }
 
 /// One thing that is wrong.
@@ -50,6 +55,11 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// Whether something is shared that must not be.
+    pub fn is_leak(&self) -> bool {
+        is_shared(&self.path) && matches!(self.fault, Fault::Credential(_) | Fault::Personal)
+    }
+
     /// Whether [`Memory::fix`] puts it right.
     pub fn is_fixable(&self) -> bool {
         use Fault::{FileWithoutLine, LineWithoutFile, OpenToOthers, TwoLines, UnconfirmedInIndex};
@@ -83,6 +93,13 @@ impl fmt::Display for Finding {
                 write!(f, "{path}: it keeps the other version of a memory; merge the two and remove it")
             }
             Fault::Unconfirmed => write!(f, "{path}: it rests on what somebody else said; confirm it or remove it"),
+            Fault::Credential(Credential { rule, line }) => {
+                let shared = if is_shared(path) { ", and it is shared, so the index leaves it out" } else { "" };
+                write!(f, "{path}: line {line} looks like a credential ({rule}){shared}; take it out and change it")
+            }
+            Fault::Personal => {
+                write!(f, "{path}: it is about you and lies where it is shared, so the index leaves it out; move it")
+            }
         }
     }
 }
@@ -91,6 +108,7 @@ impl Memory {
     /// Everything that is not as it should be, as it stands on the disk now.
     pub fn check(&mut self) -> Result<Vec<Finding>, MemoryError> {
         self.look_only()?;
+        self.look_through_shared();
         let mut findings = Vec::new();
         if self.place().index == Index::Kept {
             self.check_index("", &mut findings)?;
@@ -132,7 +150,7 @@ impl Memory {
             let path = format!("{scope}{rest}");
             let fault = match self.scan().get(&path) {
                 None => Some(Fault::LineWithoutFile),
-                Some(entry) if self.is_unconfirmed(entry) => Some(Fault::UnconfirmedInIndex),
+                Some(entry) if self.is_withheld(entry) => Some(Fault::UnconfirmedInIndex),
                 Some(_) if line.chars().count() > most => Some(Fault::LongLine),
                 Some(_) => None,
             };
@@ -142,7 +160,7 @@ impl Memory {
             findings.push(Finding { path: at, fault: Fault::TwoLines });
         }
         let mine = |entry: &&Entry| self.place().team == Team::Off || entry.is_shared() == (scope == "team/");
-        for entry in self.list().filter(mine) {
+        for entry in self.list().filter(|entry| mine(entry) && !self.is_withheld(entry)) {
             if !first.contains_key(entry.path.strip_prefix(scope).unwrap_or_default()) {
                 findings.push(Finding { path: entry.path.clone(), fault: Fault::FileWithoutLine });
             }
@@ -164,6 +182,10 @@ impl Memory {
             }
             if self.is_unconfirmed(entry) {
                 faults.push(Fault::Unconfirmed);
+            }
+            faults.extend(credential(&text, "").map(Fault::Credential));
+            if entry.is_shared() && entry.kind == Kind::User {
+                faults.push(Fault::Personal);
             }
             if self.is_open_to_others(&entry.path).during("looking at the memories")? {
                 faults.push(Fault::OpenToOthers);

@@ -5,7 +5,7 @@ use super::journal::{Cause, Recorded, Rests, Trace};
 use super::landing::{Landed, Landing};
 use super::provenance::Trust;
 use super::scan::Entry;
-use super::store::{Memory, What};
+use super::store::{Index, Memory, What};
 use super::{MemoryError, While as _, trash};
 use crate::digest::Digest;
 use std::collections::BTreeMap;
@@ -34,6 +34,8 @@ impl Memory {
     /// acknowledged. The lock is held.
     pub(super) fn land(&mut self, cause: Cause, planned: Vec<Planned>) -> Result<(Recorded, Beside), MemoryError> {
         let saving = "saving the change";
+        self.check_leaving(&cause, &planned)?;
+        self.look_through_shared();
         let overlay = self.overlay(&planned);
         let mut landings = Vec::new();
         for plan in &planned {
@@ -49,6 +51,7 @@ impl Memory {
             landings.iter().chain(&indexes).for_each(|landing| landing.abandon().unwrap_or_default());
             error
         };
+        let untouched = (self.place.index == Index::Kept && self.is_in_step()).then(|| self.index_stamps());
         self.set_in_step(None).during(saving)?;
         self.stage(&planned, &landings).during(saving).map_err(abandon)?;
         let staged = work.iter().zip(&indexes).map(|(one, landing)| landing.stage(&one.new, None));
@@ -69,7 +72,7 @@ impl Memory {
         };
         let interrupted = |error| MemoryError::Interrupted { change: change.id, error };
         for (one, landing) in work.iter().zip(indexes) {
-            self.land_index(one, landing).map_err(interrupted)?;
+            self.land_index(one, landing, &overlay).map_err(interrupted)?;
         }
         for landing in &landings {
             landing.folder.sync().map_err(interrupted)?;
@@ -78,7 +81,7 @@ impl Memory {
         self.read = self.journal.length().map_err(interrupted)?;
         self.take_over(&planned, &landings, overlay);
         if beside.is_empty() {
-            self.stays_in_step(&work, &staged);
+            self.stays_in_step(&work, &staged, untouched.as_deref());
         }
         Ok((change, beside))
     }

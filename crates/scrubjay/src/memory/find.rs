@@ -4,7 +4,7 @@
 //! The files are the truth. An index that is missing, torn or of another version is built again.
 
 use super::provenance::{Speaker, Trust};
-use super::recall::{Document, Hit, Index, Query, Turn, Voice};
+use super::recall::{Document, Hit, Index, Query, Turn, Voice, number};
 use super::{Entry, Kind, Memory, Topic};
 use crate::digest::Digest;
 use crate::limits::Limits;
@@ -78,8 +78,8 @@ pub struct Found<'m> {
 /// Finds memories.
 #[derive(Debug)]
 pub struct Finder {
-    kept: Kept,
-    limits: Limits,
+    pub(super) kept: Kept,
+    pub(super) limits: Limits,
 }
 
 impl Finder {
@@ -90,8 +90,7 @@ impl Finder {
 
     /// Follow the memory as its last look found it. Only changed files are read.
     pub fn catch_up(&mut self, memory: &Memory) -> Caught {
-        let parts = memory.scan().entries.iter().map(|entry| Part::of_memory(memory, entry, &self.limits)).collect();
-        self.kept.follow(parts)
+        self.kept.follow(memories(memory, &self.limits))
     }
 
     /// The memories that answer a question, best first; at most so many, none of those that `without` names, and few of
@@ -139,14 +138,14 @@ impl Sources {
     }
 }
 
-fn named(speaker: &Speaker) -> String {
+pub(super) fn named(speaker: &Speaker) -> String {
     match speaker {
         Speaker::Person => "person".to_owned(),
         Speaker::Assistant => "assistant".to_owned(),
         Speaker::Tool(name) => format!("tool {name}"),
         Speaker::Web => "web".to_owned(),
         Speaker::File => "file".to_owned(),
-        Speaker::Team(name) => format!("team {name}"),
+        Speaker::Team(name) => format!("team {name}").trim_end().to_owned(),
         Speaker::Memory(path) => format!("memory {path}"),
     }
 }
@@ -169,9 +168,9 @@ pub struct Sighting {
 /// Finds memories, notes, stored results and what was said in past sessions, in one order.
 #[derive(Debug)]
 pub struct Archive {
-    kept: Kept,
+    pub(super) kept: Kept,
     project: ProjectLayout,
-    limits: Limits,
+    pub(super) limits: Limits,
 }
 
 impl Archive {
@@ -183,19 +182,13 @@ impl Archive {
 
     /// Follow what is on disk now. Only changed files are read; a session that went on is read again as a whole.
     pub fn catch_up(&mut self, memory: Option<&Memory>) -> io::Result<Caught> {
-        let mut parts: Vec<Part<'_>> = Vec::new();
-        if let Some(memory) = memory {
-            parts.extend(memory.scan().entries.iter().map(|entry| Part::of_memory(memory, entry, &self.limits)));
-        }
-        for session in sessions(&self.project)? {
-            let notes = self.project.notes(&session);
-            parts.extend(Part::of_file(Shelf::Notes, &session, notes, &self.limits));
-            for file in listed(&self.project.tool_results(&session))? {
-                parts.extend(Part::of_file(Shelf::Results, &session, file, &self.limits));
-            }
-            parts.extend(Part::of_session(&session, self.project.transcript(&session), &self.limits));
-        }
+        let parts = everything(memory, &self.project, &self.limits)?;
         Ok(self.kept.follow(parts))
+    }
+
+    /// What it follows.
+    pub(super) fn parts<'a>(&'a self, memory: Option<&'a Memory>) -> io::Result<Vec<Part<'a>>> {
+        everything(memory, &self.project, &self.limits)
     }
 
     /// What answers a question in these collections, best first.
@@ -238,8 +231,35 @@ impl Archive {
 /// Separates a session from a message in an id; no path holds it.
 const TURN: char = '\t';
 
+/// The part that a document comes from.
+pub(super) fn part_of(id: &str) -> &str {
+    id.split(TURN).next().unwrap_or(id)
+}
+
+/// The memories, each a file.
+pub(super) fn memories<'a>(memory: &'a Memory, limits: &'a Limits) -> Vec<Part<'a>> {
+    memory.scan().entries.iter().map(|entry| Part::of_memory(memory, entry, limits)).collect()
+}
+
+/// The memories, and every file that sessions left.
+fn everything<'a>(
+    memory: Option<&'a Memory>,
+    project: &ProjectLayout,
+    limits: &'a Limits,
+) -> io::Result<Vec<Part<'a>>> {
+    let mut parts = memory.map(|memory| memories(memory, limits)).unwrap_or_default();
+    for session in sessions(project)? {
+        parts.extend(Part::of_file(Shelf::Notes, &session, project.notes(&session), limits));
+        for file in listed(&project.tool_results(&session))? {
+            parts.extend(Part::of_file(Shelf::Results, &session, file, limits));
+        }
+        parts.extend(Part::of_session(&session, project.transcript(&session), limits));
+    }
+    Ok(parts)
+}
+
 /// The sessions of a project, by name.
-fn sessions(project: &ProjectLayout) -> io::Result<Vec<String>> {
+pub(super) fn sessions(project: &ProjectLayout) -> io::Result<Vec<String>> {
     let name = |path: PathBuf| {
         let is_session = path.extension().is_some_and(|extension| extension == "jsonl");
         path.file_stem().filter(|_| is_session)?.to_str().map(str::to_owned)
@@ -265,18 +285,18 @@ fn listed(folder: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 /// A file, and the documents it holds once it is read.
-struct Part<'a> {
+pub(super) struct Part<'a> {
     /// Begins the id of each of its documents.
-    id: String,
+    pub(super) id: String,
     stamp: u64,
-    read: Box<dyn FnOnce() -> Result<Vec<Document>, String> + 'a>,
+    pub(super) read: Box<dyn FnOnce() -> Result<Vec<Document>, String> + 'a>,
 }
 
 impl<'a> Part<'a> {
     fn of_memory(memory: &'a Memory, entry: &'a Entry, limits: &'a Limits) -> Self {
         let id = format!("{}/{}", Shelf::Memory.word(), entry.path);
         // The digest tells the text, the time tells its age.
-        let stamp = number(entry.digest.as_str()) ^ entry.stamp.modified.cast_unsigned();
+        let stamp = number(&entry.digest) ^ entry.stamp.modified.cast_unsigned();
         let document = Document { id: id.clone(), stamp, time: Some(entry.modified()), ..Document::default() };
         let read = move || match memory.text(&entry.path) {
             Err(error) => Err(error.to_string()),
@@ -353,19 +373,14 @@ fn stamp_of(file: &Path) -> Option<(u64, Option<Timestamp>)> {
     let found = fs::metadata(file).ok().filter(fs::Metadata::is_file)?;
     let time = found.modified().ok().and_then(|time| Timestamp::try_from(time).ok());
     let nanos = time.map(Timestamp::as_nanosecond).unwrap_or_default();
-    Some((number(Digest::of(format!("{} {nanos}", found.len()).as_bytes()).as_str()), time))
-}
-
-/// The first sixteen digits of a digest as a number.
-fn number(digest: &str) -> u64 {
-    digest.get(..16).and_then(|digits| u64::from_str_radix(digits, 16).ok()).unwrap_or_default()
+    Some((number(&Digest::of(format!("{} {nanos}", found.len()).as_bytes())), time))
 }
 
 /// An index, and the file it is kept in.
 #[derive(Debug)]
-struct Kept {
-    index: Index,
-    file: PathBuf,
+pub(super) struct Kept {
+    pub(super) index: Index,
+    pub(super) file: PathBuf,
 }
 
 impl Kept {
@@ -394,8 +409,7 @@ impl Kept {
         let mut caught = Caught::default();
         let mut known: HashMap<String, (u64, Vec<String>)> = HashMap::new();
         for (id, stamp) in self.index.stamps() {
-            let part = id.split(TURN).next().unwrap_or(id);
-            known.entry(part.to_owned()).or_insert_with(|| (stamp, Vec::new())).1.push(id.to_owned());
+            known.entry(part_of(id).to_owned()).or_insert_with(|| (stamp, Vec::new())).1.push(id.to_owned());
         }
         let mut removed: HashSet<String> = HashSet::new();
         let mut changed = Vec::new();

@@ -10,7 +10,7 @@ use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags, S
 use rustix::io::Errno;
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -153,8 +153,7 @@ impl Folder {
         if stamp.size > most {
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, TOO_LARGE));
         }
-        let mut bytes = Vec::with_capacity(usize::try_from(stamp.size).unwrap_or(0).saturating_add(1));
-        File::from(opened).take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+        let bytes = read_whole(opened, stamp.size, most)?;
         if bytes.len() as u64 > most {
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, TOO_LARGE));
         }
@@ -175,6 +174,37 @@ impl Folder {
             self.remove(name).unwrap_or_default();
         }
         written
+    }
+
+    /// Add bytes to a file in one move, after whatever anybody else adds, on a line of their own. The file is made if it is
+    /// missing, for its owner's eyes only.
+    pub(super) fn append(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        let flags =
+            OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        loop {
+            let opened = rustix::fs::openat(&self.fd, name, flags, Mode::RUSR | Mode::WUSR);
+            let mut file = File::from(opened.map_err(|error| match error {
+                Errno::LOOP => io::Error::other(LINK),
+                error => error.into(),
+            })?);
+            file.lock()?;
+            let stat = rustix::fs::fstat(&file)?;
+            if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+                return Err(io::Error::other(NOT_A_FILE));
+            }
+            // An editor may have put another file in its place before we had the lock.
+            if self.look(OsStr::new(name))?.is_none_or(|now| (now.st_dev, now.st_ino) != (stat.st_dev, stat.st_ino)) {
+                continue;
+            }
+            let mut whole = Vec::with_capacity(bytes.len() + 1);
+            if ends_within_a_line(&mut file, stat.st_size)? {
+                whole.push(b'\n');
+            }
+            whole.extend_from_slice(bytes);
+            file.write_all(&whole)?;
+            file.sync_data()?;
+            return self.sync();
+        }
     }
 
     fn create(&self, name: &str) -> io::Result<File> {
@@ -247,6 +277,30 @@ impl Folder {
     pub(super) fn sync(&self) -> io::Result<()> {
         Ok(rustix::fs::fsync(&self.fd)?)
     }
+}
+
+/// Whether what stands in a file does not end with a line.
+fn ends_within_a_line(file: &mut File, size: i64) -> io::Result<bool> {
+    if size == 0 {
+        return Ok(false);
+    }
+    let mut last = [0];
+    file.seek(io::SeekFrom::End(-1))?;
+    file.read_exact(&mut last)?;
+    Ok(last != *b"\n")
+}
+
+/// A file that is as long as it says is read in one go: what is left of the room shows that it ends there.
+fn read_whole(opened: OwnedFd, size: u64, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0).saturating_add(1));
+    match rustix::io::retry_on_intr(|| rustix::io::read(&opened, rustix::buffer::spare_capacity(&mut bytes)))? {
+        read if read as u64 == size => {}
+        _ => {
+            let rest = most.saturating_add(1).saturating_sub(bytes.len() as u64);
+            File::from(opened).take(rest).read_to_end(&mut bytes)?;
+        }
+    }
+    Ok(bytes)
 }
 
 fn write_whole(file: &mut File, bytes: &[u8], modified: Option<i64>) -> io::Result<Stamp> {

@@ -32,8 +32,10 @@ pub(super) struct Rebuilt {
 /// The line of a memory: its name, and its description as far as there is room.
 pub(super) fn line(entry: &Entry, path: &str, limits: &Limits) -> String {
     let most = usize::try_from(limits.index_line_chars).unwrap_or(usize::MAX);
-    let title =
-        shortened(&one_line(&entry.name), TITLE.min(most)).replace('\\', "/").replace('[', "\\[").replace(']', "\\]");
+    let mut title = shortened(&one_line(&entry.name), TITLE.min(most));
+    if title.contains(['\\', '[', ']']) {
+        title = title.replace('\\', "/").replace('[', "\\[").replace(']', "\\]");
+    }
     let target = if path.contains([' ', '(', ')']) { format!("<{path}>") } else { path.to_owned() };
     let pointer = format!("- [{title}]({target})");
     let hook = one_line(&entry.description);
@@ -45,15 +47,19 @@ pub(super) fn line(entry: &Entry, path: &str, limits: &Limits) -> String {
 }
 
 /// Text on one line, with nothing in it that moves a cursor.
-fn one_line(text: &str) -> String {
+fn one_line(text: &str) -> Cow<'_, str> {
+    let is_plain = |byte: u8| byte == b' ' || byte.is_ascii_graphic();
+    if text.bytes().all(is_plain) && text.trim_ascii() == text && !text.contains("  ") {
+        return text.into();
+    }
     let spaced: String =
         text.chars().map(|c| if c.is_control() || c == '\u{2028}' || c == '\u{2029}' { ' ' } else { c }).collect();
-    spaced.split_whitespace().collect::<Vec<_>>().join(" ")
+    spaced.split_whitespace().collect::<Vec<_>>().join(" ").into()
 }
 
 /// At most so many characters, cut at a word and with a mark.
 fn shortened(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
+    if text.len() <= most || text.chars().count() <= most {
         return text.to_owned();
     }
     let kept: String = text.chars().take(most.saturating_sub(1)).collect();
@@ -80,7 +86,7 @@ pub(super) fn pointer(line: &[u8]) -> Option<Pointer> {
 }
 
 /// Each line of an index, and whether it lies in a fence, where nothing points.
-fn lines(old: &[u8]) -> Vec<(&[u8], bool)> {
+pub(super) fn lines(old: &[u8]) -> Vec<(&[u8], bool)> {
     let all: Vec<&[u8]> = old.split_inclusive(|byte| *byte == b'\n').collect();
     let is_fence = |line: &&[u8]| line.trim_ascii_start().starts_with(b"```");
     // A fence that nobody closed is no fence, or it would swallow the rest.
@@ -127,8 +133,14 @@ pub(super) fn rebuilt(old: &[u8], wanted: &[(String, String)]) -> Rebuilt {
             None => dropped.push(String::from_utf8_lossy(line).trim_end().to_owned()),
         }
     }
+    let new = wanted.iter().zip(&used).filter(|(_, used)| !**used).map(|((_, line), _)| line.as_str());
+    Rebuilt { bytes: with_new(bytes, last, new), dropped }
+}
+
+/// New lines come after the last one.
+fn with_new<'a>(mut bytes: Vec<u8>, last: Option<usize>, lines: impl Iterator<Item = &'a str>) -> Vec<u8> {
     let mut new = Vec::new();
-    for (_, line) in wanted.iter().zip(&used).filter(|(_, used)| !**used).map(|(one, _)| one) {
+    for line in lines {
         new.extend_from_slice(line.as_bytes());
         new.push(b'\n');
     }
@@ -140,10 +152,46 @@ pub(super) fn rebuilt(old: &[u8], wanted: &[(String, String)]) -> Rebuilt {
         }
     }
     bytes.splice(at..at, new);
-    Rebuilt { bytes, dropped }
+    bytes
 }
 
-fn ending(line: &[u8]) -> &'static [u8] {
+/// The same for an index that is in step with all memories but these (path below the index, line, or `None` for one that
+/// is gone): no line but theirs is looked at.
+pub(super) fn patched(old: &[u8], changed: &BTreeMap<&str, Option<String>>) -> Vec<u8> {
+    let all = lines(old);
+    let mut theirs: BTreeMap<usize, &str> = BTreeMap::new();
+    for path in changed.keys() {
+        let points = |line: &[u8]| pointer(line).is_some_and(|pointer| pointer.path == *path);
+        let sought = memchr::memmem::Finder::new(path.as_bytes());
+        let found = all.iter().position(|(line, fenced)| !fenced && sought.find(line).is_some() && points(line));
+        theirs.extend(found.map(|at| (at, *path)));
+    }
+    let line_of = |at: usize| theirs.get(&at).map(|path| changed[path].as_deref());
+    let stays = |at: &usize| match line_of(*at) {
+        Some(line) => line.is_some(),
+        None => !all[*at].1 && pointer(all[*at].0).is_some(),
+    };
+    let last_line = (0..all.len()).rev().find(stays);
+    let (mut bytes, mut last) = (Vec::with_capacity(old.len()), None);
+    for (at, (line, _)) in all.iter().enumerate() {
+        match line_of(at) {
+            None => bytes.extend_from_slice(line),
+            Some(None) => {}
+            Some(Some(new)) => {
+                bytes.extend_from_slice(new.as_bytes());
+                bytes.extend_from_slice(ending(line));
+            }
+        }
+        if last_line == Some(at) {
+            last = Some(bytes.len());
+        }
+    }
+    let placed: HashSet<&str> = theirs.values().copied().collect();
+    let new = changed.iter().filter(|(path, _)| !placed.contains(*path)).filter_map(|(_, line)| line.as_deref());
+    with_new(bytes, last, new)
+}
+
+pub(super) fn ending(line: &[u8]) -> &'static [u8] {
     match line {
         [.., b'\r', b'\n'] => b"\r\n",
         [.., b'\n'] => b"\n",
@@ -319,6 +367,37 @@ mod tests {
             prop_assert_eq!(found.keys().map(String::as_str).collect::<Vec<_>>(), vec!["a.md", "b.md"]);
             let twice = rebuilt(&once.bytes, &wanted);
             prop_assert_eq!(twice, Rebuilt { bytes: once.bytes, dropped: vec![] });
+        }
+
+        /// Looking for a few lines gives what making all of them anew gives.
+        // spec: D10
+        #[test]
+        fn an_index_in_step_is_changed_where_something_changed(
+            text in "(.|\n|\r\n|- \\[a\\]\\(a.md\\)|- \\[b\\]\\(aa.md\\)|```|é){0,40}",
+            before in proptest::collection::btree_map("a{1,3}( b)?", 0_u8..3, 0..5),
+            after in proptest::collection::btree_map("a{1,3}( b)?", proptest::option::of(0_u8..3), 0..5),
+        ) {
+            let lines = |memories: &BTreeMap<String, u8>| -> Vec<(String, String)> {
+                let line = |(name, n): (&String, &u8)| {
+                    let path = format!("{name}.md");
+                    (path.clone(), said(&path, &format!("about {n} {name}.md"), "d"))
+                };
+                memories.iter().map(line).collect::<BTreeMap<_, _>>().into_iter().collect()
+            };
+            let old = rebuilt(text.as_bytes(), &lines(&before)).bytes;
+            let (mut all, mut changed) = (before.clone(), BTreeMap::new());
+            for (name, n) in &after {
+                match n {
+                    Some(n) => drop(all.insert(name.clone(), *n)),
+                    None => drop(all.remove(name)),
+                }
+                let line = n.map(|n| lines(&BTreeMap::from([(name.clone(), n)])).remove(0).1);
+                changed.insert(format!("{name}.md"), line);
+            }
+            let expected = rebuilt(&old, &lines(&all)).bytes;
+            let few = changed.iter().map(|(path, line)| (path.as_str(), line.clone())).collect();
+            let found = patched(&old, &few);
+            prop_assert_eq!(String::from_utf8_lossy(&found), String::from_utf8_lossy(&expected));
         }
 
         #[test]

@@ -5,46 +5,57 @@ use super::folder::{Folder, Stamp};
 use super::index::{self, Rebuilt};
 use super::journal::Cause;
 use super::landing::{Landed, Landing};
-use super::scan::{Entry, Scan, Team};
+use super::scan::{Entry, Scan, Team, is_shared};
 use super::store::{Index, Memory};
 use super::topic::Topic;
 use super::{MemoryError, Repairs, While as _, headers, name};
 use crate::digest::Digest;
 use std::io;
 
+/// A change of more memories than this makes the whole index anew instead of their lines alone.
+const FEW: usize = 16;
+
 /// How often an index that somebody else edits in that very moment is made again.
 const TRIES: usize = 4;
 
 /// An index that has to be written.
 pub(super) struct Reindexing {
+    scope: &'static str,
     folder: Folder,
     path: String,
     old: Option<Vec<u8>>,
     pub(super) new: Vec<u8>,
-    wanted: Vec<(String, String)>,
 }
 
 impl Memory {
     /// A line of the index that somebody edited says something about its memory: the memory is made to say it too, or, where
-    /// that cannot be, the line is put back.
-    pub(super) fn carry_over_index_edits(&mut self, before: &Scan, repairs: &mut Repairs) -> Result<(), MemoryError> {
-        let mut planned = Vec::new();
+    /// that cannot be, the line is put back. Whether every index says what the files say already.
+    pub(super) fn carry_over_index_edits(&mut self, before: &Scan, repairs: &mut Repairs) -> Result<bool, MemoryError> {
+        let (mut planned, mut in_step) = (Vec::new(), true);
         for scope in self.scopes() {
-            let Some(old) = self.read_index(scope)? else { continue };
-            for (rest, (pointer, text)) in index::pointers(&old) {
-                let path = format!("{scope}{rest}");
+            let Some(old) = self.read_index(scope)? else {
+                in_step = false;
+                continue;
+            };
+            let edited = self.edited_lines(scope, &old);
+            in_step &= edited.is_none();
+            for (pointer, text) in edited.unwrap_or_default() {
+                let path = format!("{scope}{}", pointer.path);
                 let Some(entry) = self.scan.get(&path) else { continue };
-                let line = |entry: &Entry| index::line(entry, &rest, &self.limits);
-                let was = before.get(&path);
                 // A line that says what the memory said once was simply not brought up to date.
-                if text == line(entry) || before.every(&path).any(|was| text == line(was)) {
+                if before.every(&path).any(|was| text == index::line(was, &pointer.path, &self.limits)) {
                     continue;
                 }
-                let file_unchanged = was.is_some_and(|was| was.digest == entry.digest);
+                let file_unchanged = before.get(&path).is_some_and(|was| was.digest == entry.digest);
                 // A memory that says nothing about itself gains by what its line says.
                 let only_line = entry.description.is_empty() && !pointer.hook.is_empty();
-                if (file_unchanged || only_line) && !self.is_unconfirmed(entry) {
-                    planned.extend(self.carried_over(&path, &pointer)?);
+                if (file_unchanged || only_line) && !self.is_withheld(entry) {
+                    let carried = self.carried_over(&path, &pointer)?;
+                    if let Err(error) = self.check_leaving(&Cause::Index, carried.as_slice()) {
+                        repairs.notices.push(format!("a line of the index was put back: {error}"));
+                        continue;
+                    }
+                    planned.extend(carried);
                     repairs.notices.push(format!("{path} now says what its line in the index was changed to: {text}"));
                 } else {
                     repairs
@@ -53,10 +64,34 @@ impl Memory {
                 }
             }
         }
-        if planned.is_empty() {
-            return Ok(());
+        if !planned.is_empty() {
+            self.land(Cause::Index, planned)?;
         }
-        self.land(Cause::Index, planned).map(drop)
+        Ok(in_step)
+    }
+
+    /// The lines of an index that do not say what their memory says; `None` if the index is just as it should be.
+    fn edited_lines(&self, scope: &str, old: &[u8]) -> Option<Vec<(index::Pointer, String)>> {
+        let entries = &self.scan.entries;
+        let (mut edited, mut seen, mut in_step) = (Vec::new(), vec![false; entries.len()], true);
+        for (line, fenced) in index::lines(old) {
+            let Some(pointer) = index::pointer(line).filter(|_| !fenced) else { continue };
+            let place = self.scan.place(&format!("{scope}{}", pointer.path)).ok();
+            let Some(at) = place.filter(|at| !std::mem::replace(&mut seen[*at], true)) else {
+                in_step = false;
+                continue;
+            };
+            let wanted = index::line(&entries[at], &pointer.path, &self.limits);
+            let said = &line[..line.len() - index::ending(line).len()];
+            in_step &= said == wanted.as_bytes();
+            if said.trim_ascii_end() != wanted.as_bytes() {
+                let text = String::from_utf8_lossy(line).trim_end().to_owned();
+                edited.push((pointer, text));
+            }
+        }
+        let has_line =
+            |(entry, seen): (&Entry, &bool)| *seen == (self.belongs(scope, &entry.path) && !self.is_unconfirmed(entry));
+        (!in_step || !entries.iter().zip(&seen).all(has_line)).then_some(edited)
     }
 
     fn carried_over(&self, path: &str, pointer: &index::Pointer) -> Result<Option<Planned>, MemoryError> {
@@ -76,12 +111,20 @@ impl Memory {
     /// What tells whether an index, or what it is made from besides the files, is as it was.
     pub(super) fn state_of_indexes(&self) -> String {
         let mut state = format!("{:?} {} {}", self.place.team, self.limits.index_line_chars, self.provenance.length());
-        for scope in self.scopes() {
-            let path = format!("{scope}{}", name::INDEX);
-            let stat = self.folder_of(&path).and_then(|folder| folder.look(name::INDEX.as_ref())).ok().flatten();
-            state.push_str(&format!(" {:?}", stat.map(|stat| Stamp::of(&stat))));
+        for stamp in self.index_stamps() {
+            state.push_str(&format!(" {stamp:?}"));
         }
         state
+    }
+
+    /// Each index as it lies there now.
+    pub(super) fn index_stamps(&self) -> Vec<Option<Stamp>> {
+        let look = |scope: &str| {
+            let path = format!("{scope}{}", name::INDEX);
+            let stat = self.folder_of(&path).and_then(|folder| folder.look(name::INDEX.as_ref())).ok().flatten();
+            stat.map(|stat| Stamp::of(&stat))
+        };
+        self.scopes().into_iter().map(look).collect()
     }
 
     /// Whether the index was in step when it was last looked at, and is as it was then.
@@ -94,14 +137,17 @@ impl Memory {
         headers::set_in_step(&Folder::open(&self.place.journal)?, state)
     }
 
-    /// After a change that made every index anew and that nobody disturbed, there is nothing to look at next time. A state
-    /// that cannot be written down only costs that look.
-    pub(super) fn stays_in_step(&self, work: &[Reindexing], staged: &[Stamp]) {
-        let undisturbed = |(one, staged): (&Reindexing, &Stamp)| {
-            let now = one.folder.look(name::INDEX.as_ref()).ok().flatten().map(|stat| Stamp::of(&stat));
-            now.is_some_and(|now| (now.ino, now.size, now.modified) == (staged.ino, staged.size, staged.modified))
+    /// After a change that nobody disturbed there is nothing to look at next time: each index was made anew, or was in step
+    /// before (`untouched`) and lies there as it did. A state that cannot be written down only costs that look.
+    pub(super) fn stays_in_step(&self, work: &[Reindexing], staged: &[Stamp], untouched: Option<&[Option<Stamp>]>) {
+        let now = self.index_stamps();
+        let is_in_step = |(at, scope): (usize, &str)| match work.iter().zip(staged).find(|(one, _)| one.scope == scope)
+        {
+            Some((_, staged)) => now[at]
+                .is_some_and(|now| (now.ino, now.size, now.modified) == (staged.ino, staged.size, staged.modified)),
+            None => untouched.is_some_and(|before| before.get(at) == Some(&now[at])),
         };
-        if work.len() == self.scopes().len() && work.iter().zip(staged).all(undisturbed) {
+        if self.scopes().into_iter().enumerate().all(is_in_step) {
             self.set_in_step(Some(&self.state_of_indexes())).unwrap_or_default();
         }
     }
@@ -130,10 +176,9 @@ impl Memory {
     /// The lines an index should have: those of the memories in its folder that may be trusted.
     fn wanted(&self, scope: &str, overlay: &Overlay) -> Vec<(String, String)> {
         let standing =
-            self.scan.entries.iter().filter(|entry| !overlay.contains_key(&entry.path) && !self.is_unconfirmed(entry));
+            self.scan.entries.iter().filter(|entry| !overlay.contains_key(&entry.path) && !self.is_withheld(entry));
         let coming = overlay.values().flatten();
-        let in_scope = |entry: &&Entry| self.place.team == Team::Off || entry.is_shared() == (scope == "team/");
-        let lines = standing.chain(coming).filter(in_scope).map(|entry| {
+        let lines = standing.chain(coming).filter(|entry| self.belongs(scope, &entry.path)).map(|entry| {
             let path = entry.path.strip_prefix(scope).unwrap_or(&entry.path);
             (path.to_owned(), index::line(entry, path, &self.limits))
         });
@@ -144,6 +189,22 @@ impl Memory {
         lines
     }
 
+    /// Whether a memory's line stands in this index.
+    fn belongs(&self, scope: &str, path: &str) -> bool {
+        self.place.team == Team::Off || is_shared(path) == (scope == "team/")
+    }
+
+    /// The index after a change of few memories, if all others are in step with it.
+    fn patched(&self, scope: &str, overlay: &Overlay, old: Option<&[u8]>) -> Option<Vec<u8>> {
+        // Looked at after the index was read: whoever changes it from here on is met when it is exchanged.
+        let old = old.filter(|_| (1..=FEW).contains(&overlay.len()) && self.is_in_step())?;
+        let changed = overlay.iter().filter(|(path, _)| self.belongs(scope, path)).map(|(path, entry)| {
+            let path = path.strip_prefix(scope).unwrap_or(path);
+            (path, entry.as_ref().map(|entry| index::line(entry, path, &self.limits)))
+        });
+        Some(index::patched(old, &changed.collect()))
+    }
+
     /// The indexes that have to be written, with what was taken out of them.
     pub(super) fn reindexings(
         &self,
@@ -152,9 +213,11 @@ impl Memory {
     ) -> Result<(Vec<Reindexing>, Vec<String>), MemoryError> {
         let (mut work, mut notices) = (Vec::new(), Vec::new());
         for scope in self.scopes().into_iter().filter(|_| self.place.index == Index::Kept) {
-            let wanted = self.wanted(scope, overlay);
             let old = self.read_index(scope)?;
-            let Rebuilt { bytes: new, dropped } = index::rebuilt(old.as_deref().unwrap_or_default(), &wanted);
+            let Rebuilt { bytes: new, dropped } = match self.patched(scope, overlay, old.as_deref()) {
+                Some(bytes) => Rebuilt { bytes, dropped: Vec::new() },
+                None => index::rebuilt(old.as_deref().unwrap_or_default(), &self.wanted(scope, overlay)),
+            };
             if old.as_deref().unwrap_or_default() == new {
                 continue;
             }
@@ -168,13 +231,8 @@ impl Memory {
             let theirs = dropped.into_iter().filter(|line| !ours(line));
             notices.extend(theirs.map(|line| format!("a line of the index was taken out: {line}")));
             let path = format!("{scope}{}", name::INDEX);
-            work.push(Reindexing {
-                folder: self.folder_of(&path).during("writing the index")?,
-                path,
-                old,
-                new,
-                wanted,
-            });
+            let folder = self.folder_of(&path).during("writing the index")?;
+            work.push(Reindexing { scope, folder, path, old, new });
         }
         Ok((work, notices))
     }
@@ -190,20 +248,20 @@ impl Memory {
         for one in &work {
             let landing = one.landing().during("writing the index")?;
             landing.stage(&one.new, None).during("writing the index")?;
-            self.land_index(one, landing).during("writing the index")?;
+            self.land_index(one, landing, &Overlay::new()).during("writing the index")?;
         }
         Ok(!work.is_empty())
     }
 
     /// Exchange an index; if somebody edited it in that very moment, their words are taken in and it is made again.
-    pub(super) fn land_index(&self, work: &Reindexing, mut landing: Landing) -> io::Result<()> {
+    pub(super) fn land_index(&self, work: &Reindexing, mut landing: Landing, overlay: &Overlay) -> io::Result<()> {
         let displaced = self.displaced();
         for _ in 0..TRIES {
             let Landed::Beside(copy) = landing.land(displaced.as_ref(), self.limits.index_file_bytes)? else { break };
             let copy = copy.rsplit('/').next().unwrap_or_default().to_owned();
             let Some(theirs) = work.folder.read(&copy, self.limits.index_file_bytes)? else { break };
             let now = work.folder.read(name::INDEX, self.limits.index_file_bytes)?;
-            let new = index::rebuilt(&theirs.bytes, &work.wanted).bytes;
+            let new = index::rebuilt(&theirs.bytes, &self.wanted(work.scope, overlay)).bytes;
             let path = work.path.clone();
             let (before, after) = (now.map(|loaded| loaded.digest()), Some(Digest::of(&new)));
             landing = Landing { folder: work.folder.step(".")?, path, before, after };

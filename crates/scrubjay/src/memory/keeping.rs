@@ -3,6 +3,7 @@
 
 use super::footing;
 use super::journal::Cause;
+use super::logs;
 use super::shared::SharedMemory;
 use super::store::{Act, Change, Edit, What};
 use super::{Memory, MemoryError, Topic, name};
@@ -15,14 +16,16 @@ use crate::tools::{Keeper, Kept, Replacement, beginning};
 use std::path::Path;
 
 impl Keeper for SharedMemory {
-    /// Logs are written as they come; everything else here is a memory or the index.
     fn keeps(&self, path: &Path) -> bool {
-        path.strip_prefix(self.dir()).is_ok_and(|inside| !inside.starts_with(name::LOGS))
+        path.starts_with(self.dir())
     }
 
     fn replace(&self, change: &Replacement<'_>) -> Result<Kept, String> {
         let inside = change.path.strip_prefix(self.dir()).ok().and_then(Path::to_str);
         let Some(inside) = inside else { return Err(prompts::MEMORY_ODD_NAME.trim_end().to_owned()) };
+        if logs::is_among(Path::new(inside)) {
+            return self.with(|memory| append(memory, inside, change));
+        }
         let text = std::str::from_utf8(change.bytes).map_err(|_| prompts::MEMORY_NOT_TEXT.trim_end().to_owned())?;
         let done = match inside.rsplit('/').next().is_some_and(name::is_index) {
             true => self.with(|memory| edit_index(memory, change)),
@@ -86,6 +89,18 @@ fn save(
     }
     let digest = now.map_or_else(|| Digest::of(change.bytes), |entry| entry.digest);
     Ok(Kept { digest, told, notices })
+}
+
+/// What is added to a log, and nothing else.
+fn append(memory: &Memory, inside: &str, change: &Replacement<'_>) -> Result<Kept, String> {
+    let date = logs::date_of(inside).ok_or(prompts::MEMORY_LOG_NAME.trim_end())?;
+    let added = change.bytes.strip_prefix(change.before.unwrap_or_default());
+    let added = added.filter(|added| !added.is_empty()).ok_or(prompts::MEMORY_LOG_APPENDS.trim_end())?;
+    let text = std::str::from_utf8(added).map_err(|_| prompts::MEMORY_NOT_TEXT.trim_end())?;
+    let said = |error: MemoryError| error.to_string();
+    memory.append_log(date, text.trim_start_matches('\n')).map_err(said)?;
+    let now = memory.log_bytes(date).map_err(said)?.unwrap_or_default();
+    Ok(Kept { digest: Digest::of(&now), told: Vec::new(), notices: Vec::new() })
 }
 
 /// A line of the index is carried over to its memory or put back, and both sides are told.

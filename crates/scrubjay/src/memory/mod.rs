@@ -41,36 +41,54 @@ mod trash;
 mod diff;
 mod landing;
 mod commit;
+mod sharing;
 mod indexing;
 mod settle;
 mod store;
 mod history;
+pub mod logs;
 mod check;
 // found and shown
 pub mod recall;
 pub mod find;
+pub mod meaning;
 pub mod freshness;
 pub mod shown;
 pub mod prompt;
 pub mod select;
 mod shared;
+// what the person said outright
+pub mod draft;
+pub mod explicit;
+// looked over
+pub mod likeness;
+mod uses;
+mod pollution;
+mod forgetting;
 // written by agents
 mod footing;
 mod keeping;
+pub mod extraction;
 mod tool;
+// kept in order
+pub mod dreaming;
 
 pub use check::{Fault, Finding};
 pub use folder::Stamp;
+pub use forgetting::{Derived, Origins};
 pub use history::FileDiff;
 pub use index::{LoadedIndex, load_index};
 pub use journal::{Cause, ChangeId, Recorded, Trace};
+pub use pollution::Pollution;
 pub use provenance::{Basis, Source, Speaker, Trust};
 pub use scan::{Entry, LeftOut, Scan, Team};
 pub use settle::Repairs;
 pub use shared::{Candidates, Recollection, SharedMemory, Wish};
+pub use sharing::{Credential, Scope, credential, scope_of};
 pub use store::{Act, Change, Edit, Index, Memory, Outcome, Place, Receipt, What};
 pub use tool::MemoryTool;
 pub use topic::{Kind, Topic};
+pub use uses::{Turn, Use, Uses};
 
 use std::io;
 use std::path::PathBuf;
@@ -146,6 +164,26 @@ pub enum MemoryError {
         "`{path}` rests only on what somebody else said, so it can be neither about the person nor shared until the person confirms it"
     )]
     Tainted {
+        /// The memory.
+        path: String,
+    },
+    /// It would show a credential.
+    #[error(
+        "`{path}` was not written: line {line} holds what looks like a credential ({rule}), and it may be read by others or by a model. Leave it out, say where it is kept instead, and change it if it was seen"
+    )]
+    Credential {
+        /// The memory.
+        path: String,
+        /// The rule that knows it.
+        rule: String,
+        /// Where.
+        line: usize,
+    },
+    /// It would share what is about the person.
+    #[error(
+        "`{path}` was not written: a memory of type user is about one person and is never shared. Save it beside the others, without `team/`"
+    )]
+    Personal {
         /// The memory.
         path: String,
     },

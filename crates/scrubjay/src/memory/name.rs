@@ -50,6 +50,9 @@ pub fn slug_of(text: &str) -> String {
 
 /// Two names with the same fold are one name somewhere: on a disk that ignores case, or to the eye.
 pub fn fold(name: &str) -> String {
+    if name.is_ascii() {
+        return name.to_ascii_lowercase();
+    }
     let upper: String = name.nfkc().collect::<String>().to_uppercase();
     upper.to_lowercase().nfkc().collect()
 }

@@ -40,6 +40,12 @@ impl Mode {
     }
 }
 
+/// Whether layer 5 looks for what a session taught. Where the agent logs as it works, it has said so already.
+pub fn extracts(settings: &Settings) -> bool {
+    let on = settings.flag(&key::EXTRACTION) && settings.memory_off_because().is_none();
+    on && Mode::of(settings) != Mode::DailyLog
+}
+
 /// What else the behaviour text says.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Extras<'a> {
@@ -177,6 +183,22 @@ mod tests {
         insta::assert_snapshot!("memory_behaviour_log", priced(&log));
         assert!(log.contains("/memory/logs/YYYY/MM/YYYY-MM-DD.md"));
         assert!(!log.contains("name: a short title"), "a log has one way to save");
+    }
+
+    // spec: K1
+    #[test]
+    fn nothing_is_extracted_where_the_agent_logs_as_it_works() {
+        for (switches, expected) in [
+            (&[][..], true),
+            (&[("layers.team", "true")], true),
+            (&[("layers.daily_log", "true")], false),
+            (&[("layers.extraction", "false")], false),
+            (&[("memory.enabled", "false")], false),
+        ] {
+            assert_eq!(extracts(&settings(switches)), expected, "{switches:?}");
+        }
+        let log = told_with(&[("layers.daily_log", "true")]);
+        assert_eq!(log.indexes.len(), 1, "the index stays loaded");
     }
 
     // spec: P2

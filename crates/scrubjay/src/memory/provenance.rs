@@ -8,7 +8,7 @@ use crate::digest::Digest;
 use crate::limits::Limits;
 use crate::transcript::{Log, read_from};
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -43,7 +43,7 @@ pub struct Source {
     /// In which message.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub message: String,
-    /// The words themselves.
+    /// The words themselves; of a tool's answer, what it was asked for: an address, a file, a command.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub quote: String,
 }
@@ -58,6 +58,8 @@ pub enum Trust {
     Tainted,
     /// Somebody else did, and the person confirmed it.
     Confirmed,
+    /// Somebody of the team did, in the shared folder: it is shown as theirs, and what is made from it is tainted.
+    Shared,
 }
 
 /// What a memory rests on.
@@ -131,7 +133,7 @@ impl Provenance {
                 if let Some(digest) = line.digest {
                     match basis.trust {
                         Trust::Tainted => drop(self.tainted.insert(digest, basis.clone())),
-                        Trust::Clean | Trust::Confirmed => drop(self.tainted.remove(&digest)),
+                        Trust::Clean | Trust::Confirmed | Trust::Shared => drop(self.tainted.remove(&digest)),
                     }
                 }
                 self.by_path.insert(line.path, basis);
@@ -160,6 +162,29 @@ impl Provenance {
         }
         log.sync()?;
         self.catch_up()
+    }
+
+    /// For every path, all that it ever rested on since it was made: what an edit adds to, and what it left of.
+    pub(super) fn lives(&self) -> io::Result<BTreeMap<String, Vec<Basis>>> {
+        let parse = |json: &str| serde_json::from_str::<Line>(json).ok();
+        let lines = match read_from(&self.path, 0, &self.limits, parse) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            read => read?.records,
+        };
+        let mut lives: BTreeMap<String, Vec<(Option<Digest>, Basis)>> = BTreeMap::new();
+        for line in lines {
+            let life = lives.entry(line.path).or_default();
+            let Some(basis) = line.rests_on else {
+                life.clear();
+                continue;
+            };
+            // A text that comes back rests on what it rested on then.
+            if let Some(at) = life.iter().position(|(digest, _)| *digest == line.digest) {
+                life.truncate(at);
+            }
+            life.push((line.digest, basis));
+        }
+        Ok(lives.into_iter().map(|(path, life)| (path, life.into_iter().map(|(_, basis)| basis).collect())).collect())
     }
 
     /// How much was read.

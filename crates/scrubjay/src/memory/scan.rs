@@ -12,6 +12,7 @@ use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// Folders deeper than this are not looked into.
 const DEEPEST: usize = 8;
@@ -38,11 +39,17 @@ pub struct Entry {
 impl Entry {
     /// What a file's text makes of it.
     pub(super) fn of(path: String, text: &str, stamp: Stamp, limits: &Limits) -> Self {
+        let digest = Digest::of(text.as_bytes());
+        Self { stamp, ..Self::known_as(digest, path, text, limits) }
+    }
+
+    /// The same for a text whose digest is known.
+    pub(super) fn known_as(digest: Digest, path: String, text: &str, limits: &Limits) -> Self {
         let header = Header::read(text, limits);
         let file = path.rsplit('/').next().unwrap_or_default();
         let name = if header.name.is_empty() { file[..file.len() - ".md".len()].to_owned() } else { header.name };
-        let (kind, digest) = (Kind::of(&header.kind), Digest::of(text.as_bytes()));
-        Self { path, kind, name, description: header.description, digest, stamp, kept: false }
+        let (kind, description) = (Kind::of(&header.kind), header.description);
+        Self { path, kind, name, description, digest, stamp: Stamp::default(), kept: false }
     }
 
     /// When it last changed.
@@ -92,7 +99,7 @@ impl Scan {
         self.place(path).ok().map(|at| &self.entries[at])
     }
 
-    fn place(&self, path: &str) -> Result<usize, usize> {
+    pub(super) fn place(&self, path: &str) -> Result<usize, usize> {
         self.entries.binary_search_by(|entry| entry.path.as_str().cmp(path))
     }
 
@@ -134,23 +141,24 @@ pub enum Team {
 /// Look at everything. What is as it was is taken over from the last look.
 pub(super) fn scan(folder: &Folder, before: &Scan, team: Team, limits: &Limits) -> io::Result<Scan> {
     let before = before.entries.iter().map(|entry| (entry.path.as_str(), entry)).collect();
-    let mut walk = Walk { before, team, limits, found: Scan::default(), room: limits.journal_found_bytes };
+    let looks = Looks { before, limits, room: AtomicU64::new(limits.journal_found_bytes) };
+    let mut walk = Walk { looks: &looks, team, found: Scan::default() };
     walk.folder(folder, "", 0)?;
-    walk.found.entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    // Each look is in order already, which this sort makes use of.
+    walk.found.entries.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(walk.found)
 }
 
+/// Goes through the folders.
 struct Walk<'a> {
-    before: HashMap<&'a str, &'a Entry>,
+    looks: &'a Looks<'a>,
     team: Team,
-    limits: &'a Limits,
     found: Scan,
-    /// How many bytes of text may still be kept.
-    room: u64,
 }
 
 impl Walk<'_> {
     fn folder(&mut self, folder: &Folder, under: &str, depth: usize) -> io::Result<()> {
+        let mut files = Vec::new();
         for entry in folder.entries()? {
             let entry = entry?;
             let name = OsStr::from_bytes(entry.file_name().to_bytes());
@@ -166,9 +174,10 @@ impl Walk<'_> {
             } else if kind == FileType::Directory {
                 self.below(folder, under, name, depth);
             } else if name::is_markdown(name) {
-                self.file(folder, under, name, kind);
+                files.extend(self.file(under, name, kind));
             }
         }
+        self.looks.at_all(folder, under, &files, &mut self.found);
         Ok(())
     }
 
@@ -179,43 +188,107 @@ impl Walk<'_> {
             return;
         }
         let looked = match name::loadable(name) {
-            Err(why) => return self.leave_out(under, name, why),
-            Ok(_) if depth + 1 >= DEEPEST => return self.leave_out(under, name, "it lies too deep"),
+            Err(why) => return self.found.leave_out(under, name, why),
+            Ok(_) if depth + 1 >= DEEPEST => return self.found.leave_out(under, name, "it lies too deep"),
             Ok(text) => folder.step(text).and_then(|inner| self.folder(&inner, &format!("{under}{text}/"), depth + 1)),
         };
         match looked {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => self.leave_out(under, name, &error.to_string()),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                self.found.leave_out(under, name, &error.to_string())
+            }
             _ => {}
         }
     }
 
-    fn file(&mut self, folder: &Folder, under: &str, name: &OsStr, kind: FileType) {
-        let text = match (kind, name::loadable(name)) {
-            (FileType::Symlink, _) => return self.leave_out(under, name, LINK),
-            (FileType::RegularFile, Ok(text)) => text,
-            (FileType::RegularFile, Err(why)) => return self.leave_out(under, name, why),
-            _ => return self.leave_out(under, name, NOT_A_FILE),
+    /// The name of a file that is worth a look.
+    fn file(&mut self, under: &str, name: &OsStr, kind: FileType) -> Option<String> {
+        let why = match (kind, name::loadable(name)) {
+            (FileType::RegularFile, Ok(text)) => return (!name::is_index(text)).then(|| text.to_owned()),
+            (FileType::Symlink, _) => LINK,
+            (FileType::RegularFile, Err(why)) => why,
+            _ => NOT_A_FILE,
         };
-        if name::is_index(text) {
-            return;
-        }
-        let path = format!("{under}{text}");
+        self.found.leave_out(under, name, why);
+        None
+    }
+}
+
+impl Scan {
+    fn leave_out(&mut self, under: &str, name: &OsStr, why: &str) {
+        let path = format!("{under}{}", name::escaped(name));
+        self.left_out.push(LeftOut { path, why: why.to_owned() });
+    }
+
+    /// What another look at other files found.
+    fn take_in(&mut self, other: Scan) {
+        self.entries.extend(other.entries);
+        self.left_out.extend(other.left_out);
+        self.texts.extend(other.texts);
+        self.read += other.read;
+    }
+}
+
+/// A folder with more files than this is looked at from several threads.
+const MANY: usize = 512;
+/// So many files a thread takes at once.
+const BATCH: usize = 64;
+const MOST_THREADS: usize = 4;
+
+/// Looks at files, from as many threads as there are.
+struct Looks<'a> {
+    before: HashMap<&'a str, &'a Entry>,
+    limits: &'a Limits,
+    /// How many bytes of text may still be kept.
+    room: AtomicU64,
+}
+
+impl Looks<'_> {
+    fn at_all(&self, folder: &Folder, under: &str, files: &[String], found: &mut Scan) {
+        let next = AtomicUsize::new(0);
+        let look = || {
+            let mut found = Scan::default();
+            while let Some(rest) = files.get(next.fetch_add(BATCH, Ordering::Relaxed)..).filter(|rest| !rest.is_empty())
+            {
+                rest.iter().take(BATCH).for_each(|file| self.at(folder, under, file, &mut found));
+            }
+            found.entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+            found
+        };
+        let threads = || std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
+        let helpers = if files.len() > MANY { threads() - 1 } else { 0 };
+        std::thread::scope(|scope| {
+            // A thread that cannot be had leaves its share to the others.
+            let start = |_| std::thread::Builder::new().spawn_scoped(scope, look).ok();
+            let started: Vec<_> = (0..helpers).filter_map(start).collect();
+            found.take_in(look());
+            for helper in started {
+                match helper.join() {
+                    Ok(part) => found.take_in(part),
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            }
+        });
+    }
+
+    fn at(&self, folder: &Folder, under: &str, file: &str, found: &mut Scan) {
+        let path = format!("{under}{file}");
         let old = self.before.get(path.as_str()).copied();
-        match self.entry(folder, text, path, old) {
-            Ok(Some(entry)) => self.found.entries.push(entry),
-            Ok(None) => self.found.entries.extend(old.cloned()),
+        match self.entry(folder, file, path, found) {
+            Ok(Some(entry)) => found.entries.push(entry),
+            Ok(None) => found.entries.extend(old.cloned()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => {
-                self.leave_out(under, name, &error.to_string());
+                found.leave_out(under, OsStr::new(file), &error.to_string());
                 // A memory that cannot be read just now is still a memory.
                 let passing = error.raw_os_error().is_some();
-                self.found.entries.extend(old.filter(|_| passing).cloned());
+                found.entries.extend(old.filter(|_| passing).cloned());
             }
         }
     }
 
     /// The file as it is now, or `None` if it is as it was.
-    fn entry(&mut self, folder: &Folder, name: &str, path: String, old: Option<&Entry>) -> io::Result<Option<Entry>> {
+    fn entry(&self, folder: &Folder, name: &str, path: String, found: &mut Scan) -> io::Result<Option<Entry>> {
+        let old = self.before.get(path.as_str());
         if let Some(old) = old
             && let Some(stat) = folder.look(OsStr::new(name))?
             && Stamp::of(&stat) == old.stamp
@@ -223,20 +296,18 @@ impl Walk<'_> {
             return Ok(None);
         }
         let loaded = folder.read(name, self.limits.memory_file_bytes)?.ok_or(io::ErrorKind::NotFound)?;
-        self.found.read += 1;
+        found.read += 1;
         let stamp = loaded.stamp;
         let text = String::from_utf8(loaded.bytes).map_err(|_| io::Error::other("it is not UTF-8 text"))?;
         let mut entry = Entry::of(path, &text, stamp, self.limits);
         entry.kept = old.is_some_and(|old| old.kept && old.digest == entry.digest);
-        if !entry.kept && stamp.size <= self.room {
-            self.room -= stamp.size;
-            self.found.texts.insert(entry.path.clone(), text);
+        if !entry.kept && self.has_room(stamp.size) {
+            found.texts.insert(entry.path.clone(), text);
         }
         Ok(Some(entry))
     }
 
-    fn leave_out(&mut self, under: &str, name: &OsStr, why: &str) {
-        let path = format!("{under}{}", name::escaped(name));
-        self.found.left_out.push(LeftOut { path, why: why.to_owned() });
+    fn has_room(&self, size: u64) -> bool {
+        self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |room| room.checked_sub(size)).is_ok()
     }
 }

@@ -11,6 +11,7 @@ use crate::digest::Digest;
 use std::io;
 
 const DISPLACED: &str = "displaced";
+const RESTS: &str = "reading what the memories rest on";
 
 /// What was put in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -34,7 +35,7 @@ pub struct Repairs {
 impl Memory {
     /// See what is there without changing anything.
     pub(super) fn look_only(&mut self) -> Result<(), MemoryError> {
-        self.provenance.catch_up().during("reading what the memories rest on")?;
+        self.provenance.catch_up().during(RESTS)?;
         self.scan = self.look(&self.scan)?;
         Ok(())
     }
@@ -53,7 +54,10 @@ impl Memory {
         let mut repairs = Repairs::default();
         self.journal.prepare().during("making the journal's folder")?;
         let tail = self.catch_up(before)?;
-        self.provenance.catch_up().during("reading what the memories rest on")?;
+        self.provenance.catch_up().during(RESTS)?;
+        for change in tail.changes.iter().filter(|change| change.cause == Cause::Outside) {
+            self.provenance.record(change).during(RESTS)?;
+        }
         if let Some(change) = &tail.unfinished {
             self.finish(change)?;
             repairs.finished = Some(change.id);
@@ -65,8 +69,11 @@ impl Memory {
         self.note_outside(before, &mut repairs)?;
         let quiet = repairs == Repairs::default();
         if self.place.index == Index::Kept && !(quiet && self.is_in_step()) {
-            self.carry_over_index_edits(before, &mut repairs)?;
-            repairs.reindexed = self.reindex(before, &mut repairs.notices)?;
+            self.look_through_shared();
+            self.set_in_step(None).during("keeping what was seen")?;
+            if !self.carry_over_index_edits(before, &mut repairs)? {
+                repairs.reindexed = self.reindex(before, &mut repairs.notices)?;
+            }
             self.set_in_step(Some(&self.state_of_indexes())).during("keeping what was seen")?;
         }
         trash::sweep(&self.place.trash, self.clock.now(), &self.limits).during("emptying the trash")?;
@@ -99,9 +106,9 @@ impl Memory {
                 continue;
             }
             let text = edit.text.as_deref().unwrap_or_default();
-            let entry = Entry::of(edit.path.clone(), text, super::Stamp::default(), &self.limits);
+            let entry = Entry::known_as(after.clone(), edit.path.clone(), text, &self.limits);
             before.supersede(&edit.path);
-            before.insert(Entry { digest: after.clone(), kept, ..entry });
+            before.insert(Entry { kept, ..entry });
         }
         Ok(tail)
     }
@@ -182,9 +189,16 @@ impl Memory {
             return Ok(());
         }
         repairs.outside = edits.iter().map(|edit| edit.path.clone()).collect();
+        for edit in &mut edits {
+            edit.rests = self.scan.get(&edit.path).and_then(|entry| self.shared_by_somebody(entry));
+        }
         // Of more new files than can be kept at one look, the journal has nothing to say.
-        edits.retain(|edit| edit.before.is_some() || edit.text.is_some());
-        if edits.is_empty() { Ok(()) } else { self.write_down(Cause::Outside, edits, Vec::new()).map(drop) }
+        edits.retain(|edit| edit.before.is_some() || edit.text.is_some() || edit.rests.is_some());
+        if edits.is_empty() {
+            return Ok(());
+        }
+        let change = self.write_down(Cause::Outside, edits, Vec::new())?;
+        self.provenance.record(&change).during(RESTS)
     }
 
     /// No number is given twice, not even one of a change that was taken back before it began.

@@ -1,8 +1,9 @@
 //! One memory for everything in a process that uses it: recall, the file tools, the memory tool.
 
-use super::find::{Caught, Finder, Sources};
-use super::recall::Query;
-use super::{Memory, MemoryError, Place, Repairs, freshness, prompt, shown};
+use super::find::{Caught, Finder, Sources, named};
+use super::provenance::Trust;
+use super::recall::{Embedder, Query};
+use super::{Memory, MemoryError, Place, Repairs, freshness, meaning, prompt, shown};
 use crate::clock::Clock;
 use crate::limits::Limits;
 use crate::paths::ProjectLayout;
@@ -11,6 +12,8 @@ use jiff::{Timestamp, Zoned};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// A memory that is open. Cheap to clone; whoever uses it has it alone for that moment.
@@ -19,6 +22,7 @@ pub struct SharedMemory {
     inner: Arc<Mutex<Inner>>,
     dir: Arc<Path>,
     limits: Limits,
+    embedder: Option<Arc<dyn Embedder>>,
 }
 
 #[derive(Debug)]
@@ -36,6 +40,8 @@ pub struct Wish {
     pub now: Zoned,
     /// Files that the conversation holds already: they take no place.
     pub known: BTreeSet<PathBuf>,
+    /// What the words mean, as [`SharedMemory::meaning`] says it.
+    pub meaning: Option<Vec<f32>>,
 }
 
 /// What recall can choose from.
@@ -60,12 +66,20 @@ pub struct Recollection {
     pub changed: Timestamp,
     /// What it mentions that is gone.
     pub gone: Vec<String>,
+    /// Where it comes from, if the person neither said nor confirmed it.
+    pub from: Option<String>,
 }
 
 impl Recollection {
     /// As it is shown.
     pub fn as_recalled(&self) -> shown::Recalled<'_> {
-        shown::Recalled { path: &self.path, text: &self.text, changed: self.changed, gone: &self.gone }
+        shown::Recalled {
+            path: &self.path,
+            text: &self.text,
+            changed: self.changed,
+            gone: &self.gone,
+            from: self.from.as_deref(),
+        }
     }
 }
 
@@ -80,7 +94,13 @@ impl SharedMemory {
         let (memory, repairs) = Memory::open(place, clock, limits)?;
         let dir = place.memory.canonicalize()?;
         let inner = Inner { memory, finder: Finder::open(project, limits) };
-        Ok((Self { inner: Arc::new(Mutex::new(inner)), dir: dir.into(), limits: limits.clone() }, repairs))
+        let inner = Arc::new(Mutex::new(inner));
+        Ok((Self { inner, dir: dir.into(), limits: limits.clone(), embedder: None }, repairs))
+    }
+
+    /// Searched by meaning too.
+    pub fn with_embedder(self, embedder: Arc<dyn Embedder>) -> Self {
+        Self { embedder: Some(embedder), ..self }
     }
 
     /// The directory, with its links followed.
@@ -114,7 +134,8 @@ impl SharedMemory {
         let Caught { mut skipped, .. } = finder.catch_up(memory);
         skipped.extend(unseen.map(|error| error.to_string()));
         let most = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX);
-        let query = Query::new(&wish.query, wish.now.clone(), most(self.limits.recall_candidates));
+        let mut query = Query::new(&wish.query, wish.now.clone(), most(self.limits.recall_candidates));
+        query.meaning = wish.meaning.as_deref();
         let without = |path: &str| wish.known.contains(&self.dir.join(path));
         let ranked = finder.find(memory, &query, |entry| without(&entry.path));
         let best = ranked.iter().take(most(self.limits.recall_places)).map(|found| found.entry.path.clone()).collect();
@@ -133,13 +154,40 @@ impl SharedMemory {
         Candidates { best, manifest, skipped }
     }
 
+    /// What some words mean, where there is a model for that, after it has read as many of the memories it does not know as
+    /// it manages in time; and why words alone have to do, if so. The memory is nobody's while the model is waited for.
+    pub async fn meaning(&self, words: &str) -> (Option<Vec<f32>>, Option<String>) {
+        let Some(embedder) = self.embedder.clone() else { return (None, None) };
+        let until = Instant::now() + Duration::from_millis(self.limits.embedding_wait_ms);
+        let asked = match meaning::ask(&*embedder, words, until).await {
+            Ok(asked) => asked,
+            Err(why) => return (None, Some(why)),
+        };
+        let (memory, model) = (self.clone(), embedder.name().to_owned());
+        let unread = tokio::task::spawn_blocking(move || memory.unread(&model)).await.unwrap_or_default();
+        let learned = meaning::read(&*embedder, &unread, until, &self.limits).await;
+        let (memory, missing) = (self.clone(), learned.missing.clone());
+        let kept = tokio::task::spawn_blocking(move || memory.lock().finder.learn(&learned)).await;
+        (Some(asked), missing.or(kept.ok().flatten()))
+    }
+
+    fn unread(&self, model: &str) -> Vec<meaning::Unread> {
+        let mut inner = self.lock();
+        let Inner { memory, finder } = &mut *inner;
+        // What cannot be looked at is reported by the search itself.
+        memory.refresh().map(|_| ()).unwrap_or_default();
+        finder.catch_up(memory);
+        finder.unread(memory, model)
+    }
+
     /// The memories at these paths as they are now, with what they mention that is gone from `root`. One that cannot be
     /// read is left out. Blocks.
     pub fn recollections(&self, paths: &[String], root: &Path, stop: &CancellationToken) -> Vec<Recollection> {
         let read = |path: &String| {
-            let (entry, text) = self.with(|memory| memory.text(path)).ok()??;
+            let (found, from) = self.with(|memory| (memory.text(path), foreign_source(memory, path)));
+            let (entry, text) = found.ok()??;
             let (path, changed) = (self.dir.join(path), entry.modified());
-            Some(Recollection { path, text, changed, gone: Vec::new() })
+            Some(Recollection { path, text, changed, gone: Vec::new(), from })
         };
         let mut found: Vec<Recollection> = paths.iter().filter_map(read).collect();
         let texts: Vec<_> = found.iter().map(|one| freshness::Memory { path: &one.path, text: &one.text }).collect();
@@ -147,4 +195,13 @@ impl SharedMemory {
         found.iter_mut().zip(gone).for_each(|(one, gone)| one.gone = gone);
         found
     }
+}
+
+/// Where a memory comes from that the person neither said nor confirmed.
+fn foreign_source(memory: &Memory, path: &str) -> Option<String> {
+    let basis = memory.rests_on(path).filter(|basis| matches!(basis.trust, Trust::Tainted | Trust::Shared))?;
+    let mut from: Vec<String> = basis.sources.iter().map(|source| named(&source.speaker)).collect();
+    from.sort();
+    from.dedup();
+    Some(if from.is_empty() { "somebody else".to_owned() } else { from.join(", ") })
 }

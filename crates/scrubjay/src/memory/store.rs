@@ -6,13 +6,14 @@ use super::index::{LoadedIndex, load_index, without};
 use super::journal::{Cause, ChangeId, Journal, Rests};
 use super::provenance::{Basis, Provenance, Trust};
 use super::scan::{Entry, Scan, Team, is_shared};
+use super::sharing::placed;
 use super::topic::Kind;
 use super::{MemoryError, Repairs, Topic, While as _, diff, headers, name};
 use crate::clock::Clock;
 use crate::digest::Digest;
 use crate::limits::Limits;
 use crate::paths::{self, ProjectLayout};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -38,6 +39,8 @@ pub struct Place {
     pub provenance: PathBuf,
     /// What was removed.
     pub trash: PathBuf,
+    /// What dreams propose, and what the last one has seen.
+    pub dreams: PathBuf,
     /// Whether an index is kept.
     pub index: Index,
     /// Whether the shared folder belongs to it.
@@ -52,6 +55,7 @@ impl Place {
             journal: project.journal(),
             provenance: project.provenance(),
             trash: project.trash(),
+            dreams: project.dreams(),
             index: Index::Kept,
             team: Team::Off,
         }
@@ -218,6 +222,8 @@ pub struct Memory {
     /// How far the journal was read, and the last change in it.
     pub(super) read: u64,
     pub(super) last: ChangeId,
+    /// Whether a shared text holds a credential, as far as it was looked through.
+    pub(super) leaks: HashMap<Digest, bool>,
 }
 
 impl fmt::Debug for Memory {
@@ -247,7 +253,8 @@ impl Memory {
         let provenance = Provenance::at(&place.provenance, limits);
         let (read, last) = (known.journal, ChangeId(known.last));
         let (place, limits, scan) = (place.clone(), limits.clone(), known.scan);
-        let mut memory = Self { place, folder, journal, provenance, clock, limits, scan, read, last };
+        let leaks = HashMap::new();
+        let mut memory = Self { place, folder, journal, provenance, clock, limits, scan, read, last, leaks };
         let repairs = match made.during("making the memory directory private").and_then(|()| memory.refresh()) {
             Ok(repairs) => repairs,
             Err(MemoryError::Io { what, error }) if takes_no_writes(&error) => {
@@ -357,7 +364,8 @@ impl Memory {
         let loaded = folder.read(name::INDEX, self.limits.index_file_bytes).during("reading the index")?;
         let bytes = loaded.map(|loaded| loaded.bytes).unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
-        let hidden: HashSet<&str> = self.unconfirmed().filter_map(|entry| entry.path.strip_prefix(scope)).collect();
+        let withheld = self.scan.entries.iter().filter(|entry| self.is_withheld(entry));
+        let hidden: HashSet<&str> = withheld.filter_map(|entry| entry.path.strip_prefix(scope)).collect();
         Ok(load_index(&without(&text, &hidden), &self.place.memory.join(path).display().to_string(), &self.limits))
     }
 
@@ -488,6 +496,7 @@ impl Memory {
             (Act::Save(_), None) if now.is_none() => None,
             (Act::Save(_), None) => before.clone(),
         };
+        let after = after.map(|basis| placed(basis, &edit.path));
         if let (Act::Save(text), Some(Trust::Tainted)) = (&edit.act, after.as_ref().map(|basis| basis.trust)) {
             let about_person = matches!(Topic::read(text, &self.limits).kind, Kind::User | Kind::Feedback);
             if about_person || is_shared(&edit.path) {

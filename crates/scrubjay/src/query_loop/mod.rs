@@ -1,9 +1,12 @@
 //! The query loop: one question in, one answer out, and everything that keeps the conversation small on the way.
 //! Read this file top to bottom and you have read the engine.
 
+mod beside;
 mod compacting;
+mod dreaming;
 mod hiding;
 mod instructing;
+mod learning;
 mod moments;
 mod noting;
 mod planning;
@@ -15,9 +18,12 @@ mod summoning;
 
 pub use compacting::Compacted;
 pub use instructing::Instructed;
+pub use learning::Learns;
 pub use recalling::Remembering;
 
+use dreaming::Dreaming;
 use instructing::Rereading;
+use learning::Learning;
 use noting::Noting;
 use recalling::Recalling;
 use receipts::Receipts;
@@ -54,7 +60,9 @@ pub struct Session {
     desk: Desk,
     interrupt: Interrupt,
     noting: Noting,
+    learning: Learning,
     recalling: Recalling,
+    dreaming: Dreaming,
     receipts: Receipts,
     breakers: Breakers,
     jobs: Jobs,
@@ -74,9 +82,11 @@ pub struct Session {
 /// Stops the question that is being answered. Cheap to clone, and safe to use at any time.
 #[derive(Clone, Default)]
 pub struct Interrupt {
-    now: Arc<Mutex<CancellationToken>>,
+    question: Arc<Mutex<CancellationToken>>,
     /// Of the whole session.
     life: CancellationToken,
+    /// Nobody wants to wait for it any more.
+    leaving: CancellationToken,
 }
 
 /// One answer.
@@ -135,7 +145,9 @@ impl Session {
             desk,
             interrupt,
             noting: Noting::default(),
+            learning: Learning::default(),
             recalling: Recalling::default(),
+            dreaming: Dreaming::default(),
             receipts,
             breakers,
             jobs,
@@ -177,6 +189,9 @@ impl Session {
                 false => self.run_tools(&reply, cancel).await?,
             };
             if go_on == GoOn::No {
+                self.count_uses().await;
+                self.learn_if_due()?;
+                self.dream_if_due()?;
                 return Ok(answering.finish(&reply));
             }
         }
@@ -186,6 +201,8 @@ impl Session {
     /// Everything before a request: fit the window, change what pays, announce it, make it safe on disk, render.
     async fn ready(&mut self, cancel: &CancellationToken) -> Result<Prompt, Error> {
         self.hear_of_notes()?;
+        self.hear_of_learning()?;
+        self.hear_of_dreams()?;
         if !self.compact_if_due(cancel).await? {
             self.plan_ahead(cancel).await?;
         }
@@ -456,12 +473,21 @@ impl Session {
 impl Interrupt {
     /// Stop.
     pub fn now(&self) {
-        self.now.lock().unwrap_or_else(PoisonError::into_inner).cancel();
+        self.question.lock().unwrap_or_else(PoisonError::into_inner).cancel();
+    }
+
+    /// On the way out: wait for nothing any more.
+    pub fn abandon(&self) {
+        self.leaving.cancel();
+    }
+
+    async fn abandoned(&self) {
+        self.leaving.cancelled().await;
     }
 
     fn arm(&self) -> CancellationToken {
         let fresh = self.life.child_token();
-        *self.now.lock().unwrap_or_else(PoisonError::into_inner) = fresh.clone();
+        *self.question.lock().unwrap_or_else(PoisonError::into_inner) = fresh.clone();
         fresh
     }
 }

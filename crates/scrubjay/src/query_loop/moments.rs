@@ -22,6 +22,7 @@ impl Session {
         self.stop_looking()?;
         self.dismiss_agents().await?;
         self.drain(Duration::from_millis(self.desk.limits.notes_exit_ms)).await?;
+        self.finish_learning().await?;
         self.hear(&Moment::SessionEnd { reason }, &CancellationToken::new()).await?;
         Ok(self.transcript.settle()?)
     }

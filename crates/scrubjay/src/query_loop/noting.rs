@@ -1,5 +1,6 @@
 //! Layer 3 in the loop: notes are written beside the conversation, and come home between two requests.
 
+use super::beside::Trip;
 use super::{Error, Session};
 use crate::agents::background::{Background, Drained};
 use crate::context::compaction::boundary::Planned;
@@ -78,20 +79,23 @@ impl Session {
     fn send_for_notes(&mut self, update: session_notes::Update, noted: Noted) {
         let mut origins = self.origins_as_said();
         origins.seen.insert(update.file.clone(), update.digest.clone());
-        let (desk, jobs, sender) = (self.desk.clone(), self.jobs(), self.noting.sender.clone());
-        self.noting.background.offer(move |cancel| async move {
-            let outcome = jobs.run(origins, &update.errand, &desk, &cancel).await;
+        let (desk, sender) = (self.desk.clone(), self.noting.sender.clone());
+        let session_notes::Update { errand, file, before, .. } = update;
+        let checks = desk.clone();
+        let home = move |outcome: Outcome| {
             // However it ended, what it left in the file is checked.
-            let accepted = session_notes::accept(&update.file, &update.before, &desk);
+            let accepted = session_notes::accept(&file, &before, &checks);
             let noted = match (&outcome.ending, accepted) {
                 (_, Ok(())) => Ok(noted),
                 (Ending::Failed(why), Err(_)) => Err(why.clone()),
                 (_, Err(why)) => Err(why),
             };
             // A session that has ended in the meantime has no use for the news.
-            let at = desk.clock.now();
+            let at = checks.clock.now();
             sender.send(Home { outcome, noted, at }).unwrap_or_default();
-        });
+        };
+        let trip = Trip { origins, errand, desk, home: Box::new(home) };
+        self.send_beside(&self.noting.background, move || async move { Some(trip) });
     }
 
     /// Record what came home since the last request.
@@ -153,10 +157,13 @@ impl Session {
 
     /// Wait for background work that is running and record what it did; more may start afterwards. Whether nothing runs.
     pub async fn wait_for_background(&mut self, limit: Duration) -> Result<bool, Error> {
-        let idle = self.noting.background.idle(limit).await && self.searches().idle(limit).await;
+        let idle = self.noting.background.idle(limit).await
+            && self.searches().idle(limit).await
+            && self.extractions().idle(limit).await;
         self.hear_of_notes()?;
+        self.hear_of_learning()?;
         self.hear_of_memories()?;
-        Ok(idle)
+        Ok(self.dreams_end(limit).await? && idle)
     }
 
     /// Give background work a while to finish, stop what does not, and record what it did.
@@ -164,6 +171,7 @@ impl Session {
         if self.noting.background.drain(limit).await == Drained::Abandoned {
             self.noting.background.idle(limit).await;
         }
+        self.wake(limit).await?;
         self.hear_of_notes()
     }
 }

@@ -6,7 +6,7 @@ use crate::agents::background::Background;
 use crate::desk::Desk;
 use crate::ledger::Called;
 use crate::ledger::breaker::Progress;
-use crate::memory::{Candidates, Recollection, SharedMemory, Wish, recall, select, shown};
+use crate::memory::{Candidates, Recollection, SharedMemory, Turn, Wish, recall, select, shown};
 use crate::message::{Block, Message, Origin, Role};
 use crate::model::{Model, ModelError, Reply};
 use crate::settings::{Source, key};
@@ -44,6 +44,8 @@ pub(super) struct Recalling {
     found: Vec<Recollection>,
     /// Whether the person was told of memories that cannot be read.
     told: bool,
+    /// Whether the person was told that words alone decide.
+    told_of_words: bool,
 }
 
 /// A search that came home.
@@ -55,6 +57,8 @@ struct Home {
     skipped: Vec<String>,
     /// What came of asking a model, where one was asked.
     progress: Option<Progress>,
+    /// Why meanings were not asked, or not all of them.
+    by_words: Option<String>,
     at: Timestamp,
 }
 
@@ -62,7 +66,8 @@ impl Default for Recalling {
     fn default() -> Self {
         let (sender, receiver) = mpsc::unbounded_channel();
         let (background, running) = (Background::default(), CancellationToken::new());
-        Self { from: None, background, sender, receiver, running, found: Vec::new(), told: false }
+        let found = Vec::new();
+        Self { from: None, background, sender, receiver, running, found, told: false, told_of_words: false }
     }
 }
 
@@ -74,6 +79,11 @@ impl Session {
     pub fn remembering(mut self, from: Remembering) -> Self {
         self.recalling.from = Some(from);
         self
+    }
+
+    /// The memory it recalls from, where there is one.
+    pub(super) fn remembered(&self) -> Option<&Remembering> {
+        self.recalling.from.as_ref()
     }
 
     /// Work beside the conversation that looks for memories; a caller can wait for it.
@@ -104,7 +114,7 @@ impl Session {
         let view = self.transcript.view();
         let now = self.desk.clock.now().to_zoned(self.desk.zone.clone());
         let search = Search {
-            wish: Wish { query, now, known: known(view, &self.desk.dir) },
+            wish: Wish { query, now, known: known(view, &self.desk.dir), meaning: None },
             chooser,
             tools: used_lately(&view.history),
             nonce: view.opening.as_ref().map(|opening| opening.nonce.clone()).unwrap_or_default(),
@@ -148,7 +158,8 @@ impl Session {
 
     /// Take in what searches brought home, and book what they took.
     pub(super) fn hear_of_memories(&mut self) -> Result<(), Error> {
-        while let Ok(Home { found, calls, entries, skipped, progress, at }) = self.recalling.receiver.try_recv() {
+        while let Ok(home) = self.recalling.receiver.try_recv() {
+            let Home { found, calls, entries, skipped, progress, by_words, at } = home;
             calls.into_iter().for_each(|called| self.receipt_of_errand(called));
             for call in entries {
                 self.transcript.append(Entry::Replied(call), at)?;
@@ -156,6 +167,10 @@ impl Session {
             if let Some(first) = skipped.first().filter(|_| !self.recalling.told) {
                 self.desk.events.notice(format!("{} could not be searched: {first}", memories(skipped.len())));
                 self.recalling.told = true;
+            }
+            if let Some(why) = by_words.filter(|_| !self.recalling.told_of_words) {
+                self.desk.events.notice(format!("memories are found by their words, not all by their meaning: {why}"));
+                self.recalling.told_of_words = true;
             }
             self.recalling.found = found;
             progress.into_iter().for_each(|progress| self.progressed(select::SOURCE, &progress));
@@ -188,6 +203,19 @@ impl Session {
         Ok(self.transcript.append(Entry::Recalled(recalled), now)?)
     }
 
+    /// The question is answered: count which memories it was shown and which of them it used. Counts that cannot be kept
+    /// are no reason to fail.
+    pub(super) async fn count_uses(&self) {
+        let Some(from) = &self.recalling.from else { return };
+        let (view, memory) = (self.transcript.view(), from.memory.clone());
+        let (history, recalled) = (view.history.clone().into(), view.recalled.clone());
+        let turn = Turn { history, recalled, dir: self.desk.dir.clone() };
+        let counted = tokio::task::spawn_blocking(move || memory.count_turn(&turn)).await;
+        if let Ok(Err(error)) = counted {
+            self.desk.events.notice(format!("the uses of memories were not counted: {error}"));
+        }
+    }
+
     /// The session ends: a search that still runs is of no use.
     pub(super) fn stop_looking(&mut self) -> Result<(), Error> {
         self.recalling.running.cancel();
@@ -206,8 +234,10 @@ struct Search {
 }
 
 impl Search {
-    async fn run(self, stop: &CancellationToken) -> Home {
+    async fn run(mut self, stop: &CancellationToken) -> Home {
         let left = self.desk.clock.now();
+        let (meaning, by_words) = self.from.memory.meaning(&self.wish.query).await;
+        self.wish.meaning = meaning;
         let (memory, wish) = (self.from.memory.clone(), self.wish.clone());
         let looking = tokio::task::spawn_blocking(move || memory.candidates(&wish));
         let mut among = looking.await.unwrap_or_default();
@@ -227,7 +257,8 @@ impl Search {
         let reading = tokio::task::spawn_blocking(move || memory.recollections(&paths, &root, &stop));
         let found = reading.await.unwrap_or_default();
         let (calls, entries) = self.booked(asked, left);
-        Home { found, calls, entries, skipped: among.skipped, progress, at: self.desk.clock.now() }
+        let (skipped, at) = (among.skipped, self.desk.clock.now());
+        Home { found, calls, entries, skipped, progress, by_words, at }
     }
 
     /// The choosing model's reply, if there is one to ask and something to choose.

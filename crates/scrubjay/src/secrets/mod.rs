@@ -52,6 +52,11 @@ pub fn redact(text: &str, key: &[u8]) -> String {
     OWN.redact(text, key)
 }
 
+/// `text` with every credential replaced by `[REDACTED:rule]`: where nobody needs to know which of them were the same.
+pub fn veiled(text: &str) -> String {
+    OWN.replaced(text, |rule, _| format!("[REDACTED:{rule}]"))
+}
+
 /// Shorter values would be found in ordinary words.
 const KNOWN_LEAST: usize = 12;
 
@@ -143,6 +148,10 @@ impl Rules {
     /// `text` with every credential replaced by `[REDACTED:rule:mark]`. The mark is the same for the same credential and key, and tells
     /// nothing about it without the key.
     pub fn redact(&self, text: &str, key: &[u8]) -> String {
+        self.replaced(text, |rule, secret| format!("[REDACTED:{rule}:{}]", mark(key, secret)))
+    }
+
+    fn replaced(&self, text: &str, by: impl Fn(&str, &str) -> String) -> String {
         let mut text = text.to_owned();
         // What was hidden by its neighbour shows once that is gone.
         for _ in 0..PASSES {
@@ -154,8 +163,7 @@ impl Rules {
             let mut from = 0;
             for finding in found {
                 out.push_str(&text[from..finding.span.start]);
-                let secret = &text[finding.span.clone()];
-                out.push_str(&format!("[REDACTED:{}:{}]", finding.rule, mark(key, secret)));
+                out.push_str(&by(&finding.rule, &text[finding.span.clone()]));
                 from = finding.span.end;
             }
             out.push_str(&text[from..]);

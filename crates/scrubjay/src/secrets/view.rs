@@ -1,6 +1,7 @@
 //! A text as a reader sees it: compatibility forms made plain, invisible characters gone, every byte still knowing its place.
 
 use std::ops::Range;
+use unicode_normalization::UnicodeNormalization;
 
 /// Text to search, and where each of its bytes stood.
 pub(super) struct View<'t> {
@@ -17,13 +18,12 @@ impl<'t> View<'t> {
         if text.is_ascii() {
             return Self { text: text.into(), places: Vec::new(), breaks: Vec::new() };
         }
-        let normal = icu_normalizer::DecomposingNormalizerBorrowed::new_nfkd();
         let (mut out, mut places) = (String::with_capacity(text.len()), Vec::with_capacity(text.len()));
         for (at, c) in text.char_indices().filter(|(_, c)| !is_invisible(*c)) {
             if c.is_ascii() {
                 out.push(c);
             } else {
-                out.extend(normal.normalize_iter(std::iter::once(c)));
+                out.extend(std::iter::once(c).nfkd());
             }
             places.resize(out.len(), at);
         }

@@ -227,12 +227,16 @@ impl Settings {
                 return paths::reject(&paths::expand_home(named, home));
             }
         }
-        let remote = self.text(&key::REMOTE_MEMORY_DIRECTORY);
-        if remote.is_empty() {
-            return Ok(layout.project(project, &self.limits).memory());
+        Ok(self.memory_base(layout, home)?.project(project, &self.limits).memory())
+    }
+
+    /// The data folder that memories and their history lie in: the remote one where one is set, so that both are there
+    /// tomorrow.
+    pub fn memory_base(&self, layout: &Layout, home: &Path) -> Result<Layout, PathError> {
+        match self.text(&key::REMOTE_MEMORY_DIRECTORY) {
+            "" => Ok(layout.clone()),
+            remote => Ok(Layout::at(paths::reject(&paths::expand_home(remote, home))?)),
         }
-        let base = Layout::at(paths::reject(&paths::expand_home(remote, home))?);
-        Ok(base.project(project, &self.limits).memory())
     }
 
     /// Every value and where it came from, limits last.

@@ -205,7 +205,10 @@ settings! {
     TEAM = layer!("team", "TEAM", false, "share some memories with a team");
     DAILY_LOG = layer!("daily_log", "DAILY_LOG", false, "log as one works, distil at night");
 
+    EMBEDDINGS = text("recall.embeddings", "", "find by meaning too: the URL of a service that makes vectors of texts, or a folder with a local model for it").environment(&["SCRUBJAY_EMBEDDINGS"]).user_only();
+    EMBEDDING_MODEL = text("recall.embedding_model", "", "the model of that service").environment(&["SCRUBJAY_EMBEDDING_MODEL"]).user_only();
     EXTRACTION_EVERY_TURNS = Setting::new("extraction.every_turns", Kind::Number(1..=1_000), Unset::Number(1), "extract after every so many turns").environment(&["SCRUBJAY_EXTRACTION_EVERY_TURNS"]);
+    DREAMING_MODE = choice("dreaming.mode", &["additive", "propose", "auto"], "what a dream does by itself: everything but removing memories, nothing, or that too").environment(&["SCRUBJAY_DREAMING_MODE"]).user_only();
     NOTES_WRITER = choice("session_notes.writer", &["auto", "model", "code"], "who writes the notes: the model when it costs little against the conversation and code in between, or always one of them").environment(&["SCRUBJAY_SESSION_NOTES_WRITER"]);
     MICROCOMPACTION_WHEN = choice("microcompaction.when", &["pays", "fixed_gap"], "clear when it pays, or after a fixed gap").environment(&["SCRUBJAY_MICROCOMPACTION_WHEN"]);
 

@@ -2,6 +2,7 @@
 
 use super::file::explain;
 use super::input::{at_once, card, parse};
+use super::looking::Past;
 use super::place::resolve;
 use super::shown::{counted, cut, shown, shown_path};
 use super::walk::{Hidden, Stoppable, apart, files};
@@ -17,12 +18,13 @@ use grep_searcher::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use tokio_util::sync::CancellationToken;
 
 /// Searches file contents.
 pub struct Grep {
     spec: ToolSpec,
+    past: Option<Past>,
 }
 
 #[derive(Deserialize)]
@@ -68,7 +70,12 @@ impl Grep {
                 "head_limit": { "type": "integer", "minimum": 1 },
             }),
         );
-        Self { spec }
+        Self { spec, past: None }
+    }
+
+    /// The same, with past sessions of which only the last matching lines are shown.
+    pub fn with_past(self, past: Past) -> Self {
+        Self { past: Some(past), ..self }
     }
 }
 
@@ -92,9 +99,10 @@ impl Tool for Grep {
         match parse::<Input>(input) {
             Err(refusal) => at_once(refusal),
             Ok(input) => {
-                let (dir, limits) = (bench.dir.to_owned(), bench.limits.clone());
+                let (dir, limits, past) = (bench.dir.to_owned(), bench.limits.clone(), self.past.clone());
                 Box::pin(async move {
-                    let searched = apart(bench.cancel, move |stop| search(&dir, &input, &limits, stop)).await;
+                    let around = Around { dir, limits, past };
+                    let searched = apart(bench.cancel, move |stop| search(&around, &input, stop)).await;
                     searched.unwrap_or_else(|| ToolOutcome::error("The search was stopped before it was done."))
                 })
             }
@@ -102,7 +110,15 @@ impl Tool for Grep {
     }
 }
 
-fn search(dir: &Path, input: &Input, limits: &Limits, stop: &CancellationToken) -> ToolOutcome {
+/// Where a search happens, and within what.
+struct Around {
+    dir: PathBuf,
+    limits: Limits,
+    past: Option<Past>,
+}
+
+fn search(around: &Around, input: &Input, stop: &CancellationToken) -> ToolOutcome {
+    let Around { dir, limits, past } = around;
     let root = resolve(dir, input.path.as_deref().unwrap_or_default());
     if let Err(error) = std::fs::metadata(&root) {
         return ToolOutcome::error(format!("{} cannot be searched: {}.", shown_path(&root), explain(&error)));
@@ -114,6 +130,8 @@ fn search(dir: &Path, input: &Input, limits: &Limits, stop: &CancellationToken) 
     };
     let room = input.head_limit.unwrap_or(limits.search_results).clamp(1, limits.search_results);
     let mut found = Found::with_room(input.output, room, limits.search_line_chars);
+    let room = room.min(past.as_ref().map_or(room, |past| past.lines));
+    let mut before = Found { keeps: Keeps::Last, ..Found::with_room(input.output, room, limits.search_line_chars) };
     let mut searcher = searcher(input, limits);
     let here = resolve(dir, "");
     for entry in files(&root, Hidden::from(input.hidden)) {
@@ -125,12 +143,16 @@ fn search(dir: &Path, input: &Input, limits: &Limits, stop: &CancellationToken) 
             continue;
         }
         let name = shown_path(path.strip_prefix(&here).unwrap_or(path));
-        let mut lines = Lines::of(&name, &mut found, stop);
+        let is_past = past.as_ref().is_some_and(|past| past.holds(path));
+        let mut lines = Lines::of(&name, if is_past { &mut before } else { &mut found }, stop);
         let searched = Stoppable::open(path, stop).and_then(|file| searcher.search_reader(&matcher, file, &mut lines));
         if searched.is_err() {
             found.unread.push(name);
         }
     }
+    found.rows.append(&mut before.rows);
+    found.unread.append(&mut before.unread);
+    found.more += before.more;
     ToolOutcome::ok(found.told())
 }
 
@@ -184,6 +206,7 @@ fn fits(glob: &GlobMatcher, root: &Path, path: &Path) -> bool {
 /// What a search has found so far, and how much more it may say.
 struct Found {
     output: Output,
+    keeps: Keeps,
     rows: Vec<String>,
     room: usize,
     line_chars: u64,
@@ -193,18 +216,29 @@ struct Found {
     unread: Vec<String>,
 }
 
+/// Which results stay when there is no room for all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Keeps {
+    First,
+    Last,
+}
+
 impl Found {
     fn with_room(output: Output, room: u64, line_chars: u64) -> Self {
         let room = usize::try_from(room).unwrap_or(usize::MAX);
-        Self { output, rows: Vec::new(), room, line_chars, more: 0, unread: Vec::new() }
+        Self { output, keeps: Keeps::First, rows: Vec::new(), room, line_chars, more: 0, unread: Vec::new() }
     }
 
     fn push(&mut self, row: impl FnOnce() -> String) {
-        if self.rows.len() < self.room {
-            self.rows.push(row());
-        } else {
-            self.more += 1;
+        let is_full = self.rows.len() >= self.room;
+        self.more += usize::from(is_full);
+        if is_full && self.keeps == Keeps::First {
+            return;
         }
+        if is_full {
+            self.rows.remove(0);
+        }
+        self.rows.push(row());
     }
 
     fn told(self) -> String {
@@ -280,6 +314,8 @@ impl Sink for Lines<'_> {
 
     fn finish(&mut self, _: &Searcher, end: &SinkFinish) -> Result<(), io::Error> {
         if end.binary_byte_offset().is_some() {
+            let name = self.name;
+            self.found.rows.retain(|row| self.found.keeps == Keeps::First || !row.starts_with(name));
             self.found.rows.truncate(self.before.0);
             self.found.more = self.before.1;
         } else if self.matches > 0 {

@@ -3,6 +3,7 @@
 pub mod edit;
 pub mod glob;
 pub mod grep;
+pub mod looking;
 pub mod plan;
 pub mod read;
 pub mod shell;

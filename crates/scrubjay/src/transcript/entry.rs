@@ -104,6 +104,8 @@ pub enum Entry {
     },
     /// A message shows these memories.
     Recalled(Recalled),
+    /// Layer 5: the conversation was looked through for memories up to a message.
+    Extracted(Extracted),
     /// A model call was answered.
     Replied(Call),
     /// This is the record of an agent: who started it, for what.
@@ -171,6 +173,43 @@ pub struct Recalled {
     pub message: MessageId,
     /// Their files.
     pub files: Vec<PathBuf>,
+}
+
+/// How far the conversation was looked through for memories.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Extracted {
+    /// The last message that was looked at, or passed over.
+    pub upto: MessageId,
+    /// How many messages those were.
+    pub messages: u64,
+    /// Who looked.
+    pub by: Learner,
+    /// The memories that were saved, by their files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub saved: Vec<String>,
+    /// How many writes the filter refused.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub refused: u64,
+    /// How many calls the gate refused.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub denied: u64,
+}
+
+impl Extracted {
+    /// The name under which failures are counted.
+    pub const LAYER: &'static str = "extract";
+}
+
+/// Who looks for memories.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Learner {
+    /// A fork of the conversation.
+    Model,
+    /// Code, for what is explicit.
+    Code,
+    /// The agent itself had saved what was said, so nobody looked again.
+    Agent,
 }
 
 /// How far the notes reach.
@@ -416,6 +455,7 @@ impl Record {
                 self.outgoing("saw", &SawData { path: path.clone(), digest: digest.clone() })
             }
             Entry::Recalled(data) => self.outgoing("recalled", data),
+            Entry::Extracted(data) => self.outgoing("extracted", data),
             Entry::Replied(data) => self.outgoing("replied", data),
             Entry::Summoned(data) => self.outgoing("summoned", data),
             Entry::Returned(data) => self.outgoing("returned", data),
@@ -462,6 +502,7 @@ impl Record {
                 Entry::Saw { path, digest }
             }
             "recalled" => Entry::Recalled(serde_json::from_str(data)?),
+            "extracted" => Entry::Extracted(serde_json::from_str(data)?),
             "replied" => Entry::Replied(serde_json::from_str(data)?),
             "summoned" => Entry::Summoned(serde_json::from_str(data)?),
             "returned" => Entry::Returned(serde_json::from_str(data)?),

@@ -45,6 +45,7 @@ pub struct Log {
     file: File,
     blobs: PathBuf,
     inline: u64,
+    longest: u64,
     waiting: Vec<u8>,
 }
 
@@ -55,7 +56,8 @@ impl Log {
             paths::create_dir_private(folder)?;
         }
         let file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)?;
-        Ok(Self { file, blobs: blobs_of(path), inline: limits.record_inline_bytes, waiting: Vec::new() })
+        let (inline, longest) = (limits.record_inline_bytes, limits.record_line_bytes);
+        Ok(Self { file, blobs: blobs_of(path), inline, longest, waiting: Vec::new() })
     }
 
     /// Append one record. If the disk refuses, the record waits in memory and goes out with the next append.
@@ -65,7 +67,7 @@ impl Log {
 
     /// Append one JSON value of any kind, on one line.
     pub fn append_json(&mut self, json: &str) -> io::Result<()> {
-        let line = self.line(json);
+        let line = self.line(json)?;
         self.waiting.extend_from_slice(line.as_bytes());
         self.flush()
     }
@@ -114,15 +116,21 @@ impl Log {
         Ok(last[0])
     }
 
-    fn line(&self, json: &str) -> String {
+    fn line(&self, json: &str) -> io::Result<String> {
         let crc = crc32c::crc32c(json.as_bytes());
         let len = json.len();
-        // Where the blob cannot be written the line carries the entry itself: long, but whole.
-        let blob = if (len as u64) > self.inline { self.write_blob(json.as_bytes()).ok() } else { None };
-        match blob {
+        let blob = if (len as u64) > self.inline { self.write_blob(json.as_bytes()).map(Some) } else { Ok(None) };
+        let name = match blob {
+            Ok(name) => name,
+            // Where the blob cannot be written the line carries the entry itself: long, but whole.
+            Err(_) if (len as u64).saturating_add(FRAME_MOST) <= self.longest => None,
+            // A line that no reader would accept is no record.
+            Err(error) => return Err(error),
+        };
+        Ok(match name {
             Some(name) => format!("{{\"crc\":\"{crc:08x}\",\"len\":{len},\"blob\":\"{}\"}}\n", name.as_str()),
             None => format!("{{\"crc\":\"{crc:08x}\",\"len\":{len},\"entry\":{json}}}\n"),
-        }
+        })
     }
 
     fn write_blob(&self, bytes: &[u8]) -> io::Result<Digest> {
@@ -218,6 +226,8 @@ fn read_line<T>(
 }
 
 const FRAME: &[u8] = b"{\"crc\":\"";
+/// What a line has around its entry, at most.
+const FRAME_MOST: u64 = 64;
 
 fn decode(line: &[u8], path: &Path, limits: &Limits) -> Result<String, &'static str> {
     if line.len() as u64 > limits.record_line_bytes {

@@ -8,8 +8,8 @@ mod opening;
 mod view;
 
 pub use entry::{
-    Author, Began, Call, Cause, Compaction, Entry, EntryId, Noted, Recalled, Record, Returned, Spilled, Summoned,
-    Trigger, Writer,
+    Author, Began, Call, Cause, Compaction, Entry, EntryId, Extracted, Learner, Noted, Recalled, Record, Returned,
+    Spilled, Summoned, Trigger, Writer,
 };
 pub use file::{Damage, FORMAT, Log, Reading, read, read_as, read_from, take_pen};
 pub use hiding::{Hidden, Hiding, Span, Way};

@@ -1,6 +1,6 @@
 //! The fold: what the entries add up to. A pure function of them, kept up to date one entry at a time.
 
-use super::{Compaction, Entry, EntryId, Hidden, Noted, Opening, Record, Spilled, Writer};
+use super::{Compaction, Entry, EntryId, Extracted, Hidden, Noted, Opening, Record, Spilled, Writer};
 use crate::digest::FilesSeen;
 use crate::limits::Limits;
 use crate::message::{self, Block, Kind, Message, MessageId, Origin, ToolCallId, ToolResult, Usage};
@@ -27,6 +27,8 @@ pub struct View {
     pub cleared: BTreeSet<ToolCallId>,
     /// Files of the memories that messages of this view show, by message.
     pub recalled: BTreeMap<MessageId, Vec<PathBuf>>,
+    /// How far the conversation was looked through for memories.
+    pub extracted: Option<Extracted>,
     /// How far the notes reach.
     pub noted: Option<Noted>,
     /// How far the part of the notes reaches that a model wrote.
@@ -120,6 +122,7 @@ impl View {
             Entry::Recalled(recalled) => {
                 self.recalled.insert(recalled.message.clone(), recalled.files.clone());
             }
+            Entry::Extracted(extracted) => self.learn(extracted),
             Entry::Noted(noted) => self.note(noted),
             Entry::Compacted(compaction) => self.compact(record.id, compaction, limits),
             Entry::GivenBack { compaction, messages } => self.give_back(*compaction, messages, records, limits),
@@ -137,6 +140,11 @@ impl View {
         }
         self.count.add_message(message, limits);
         self.history.push(message.clone());
+    }
+
+    fn learn(&mut self, extracted: &Extracted) {
+        self.strikes.remove(Extracted::LAYER);
+        self.extracted = Some(extracted.clone());
     }
 
     fn note(&mut self, noted: &Noted) {

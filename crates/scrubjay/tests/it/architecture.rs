@@ -14,6 +14,7 @@ const ORDER: &[&str] = &[
     "frontmatter",
     "secrets",
     "paths",
+    "prose",
     "settings",
     "message",
     "tokens",
@@ -79,7 +80,12 @@ const NUMBERS: &[(&str, &str)] = &[
 ];
 
 /// Long strings that no model reads.
-const LISTS: &[(&str, &str)] = &[("tools/shell/flags.rs", "flags of known commands")];
+const LISTS: &[(&str, &str)] = &[
+    ("memory/explicit/chinese.rs", "patterns of what people say"),
+    ("memory/explicit/doubt.rs", "patterns of what people say"),
+    ("memory/explicit/english.rs", "patterns of what people say"),
+    ("tools/shell/flags.rs", "flags of known commands"),
+];
 
 const FILE_LINES: usize = 500;
 const FUNCTION_LINES: usize = 60;
@@ -96,7 +102,7 @@ const LAYERS: &[&str] = &[
     "context/compaction/mod.rs",
     "context/collapse.rs",
     "context/snip.rs",
-    "memory/extraction.rs",
+    "memory/extraction/mod.rs",
     "memory/dreaming/mod.rs",
 ];
 

@@ -21,7 +21,7 @@ static MARK: LazyLock<Regex> = LazyLock::new(|| Regex::new("⟦U\\+[0-9A-F]{4,6}
 /// Every place where foreign text enters: how a request looks around it.
 fn places(text: &str) -> Vec<(&'static str, String)> {
     let at = Timestamp::UNIX_EPOCH;
-    let memory = Recalled { path: Path::new("/m/a.md"), text, changed: at, gone: &[] };
+    let memory = Recalled { path: Path::new("/m/a.md"), text, changed: at, gone: &[], from: None };
     let file = File { path: "/p/CLAUDE.md".into(), kind: Kind::Project, included_by: None, text: text.to_owned() };
     let index = Index { path: PathBuf::from("/m/MEMORY.md"), text: text.to_owned() };
     vec![

@@ -256,3 +256,30 @@ fn what_did_not_change_is_not_read_again() {
     assert_eq!(again.scan().entries, first.entries);
     assert_eq!(again.log().unwrap().len(), 2, "and nothing is taken for a change from outside");
 }
+
+// safety: F-40
+#[test]
+fn a_folder_of_many_files_is_seen_whole_and_in_order() {
+    let bench = Bench::new();
+    let name = |n: usize| format!("m{}.md", n * 7919 % 1_500);
+    for n in 0..1_500 {
+        bench.write(&name(n), memory_text(&format!("Number {n}"), "d", "b"));
+    }
+    bench.write("sub/inner.md", memory_text("Inner", "d", "b"));
+    let mut memory = bench.open();
+    let mut expected: Vec<String> = (0..1_500).map(name).chain(["sub/inner.md".to_owned()]).collect();
+    expected.sort();
+    assert_eq!((paths(&memory), memory.scan().read), (expected.clone(), 1_501));
+    let log = memory.log().unwrap();
+    assert_eq!(log[0].edits.len(), 1_501, "the text of each is kept");
+    bench.write(&name(700), memory_text("Another", "d", "b"));
+    std::fs::remove_file(bench.path(&name(900))).unwrap();
+    let repairs = memory.refresh().unwrap();
+    let mut outside = [name(700), name(900)];
+    outside.sort();
+    assert_eq!((repairs.outside.as_slice(), memory.scan().read), (outside.as_slice(), 1));
+    expected.retain(|path| *path != name(900));
+    assert_eq!(paths(&memory), expected);
+    save(&mut memory, "new.md", &memory_text("New", "d", "b"));
+    in_order(&mut memory);
+}

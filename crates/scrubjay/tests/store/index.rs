@@ -32,7 +32,7 @@ fn an_edited_line_is_carried_over_to_its_memory() {
         ["a.md now says what its line in the index was changed to: - [Ada](a.md) — who she is"]
     );
     let file = bench.file("a.md").unwrap();
-    assert_eq!(file, "---\nname: \"Ada\"\ndescription: \"who she is\"\ntype: \"user\"\nmood: calm\n---\nbody\n");
+    assert_eq!(file, "---\nname: \"Ada\"\ndescription: \"who she is\"\ntype: user\nmood: calm\n---\nbody\n");
     assert_eq!(bench.file("MEMORY.md").unwrap(), "- [Ada](a.md) — who she is\n");
     let log = memory.log().unwrap();
     assert!(log.iter().any(|change| change.cause == Cause::Index && change.edits[0].path == "a.md"));
@@ -112,6 +112,8 @@ fn a_heavy_index_is_cut_and_says_how_to_mend_it() {
     let loaded = memory.index().unwrap();
     assert_eq!((loaded.line_cut, loaded.byte_cut), (None, Some(prose.len())));
     assert!(loaded.text.len() < 26_000, "{}", loaded.text.len());
+    let naive: String = prose.split_inclusive('\n').take(200).collect();
+    assert!(naive.len() > 190_000, "a cut by lines alone lets all of it through");
     let warning = loaded.warning.unwrap();
     assert!(loaded.text.ends_with(&warning) && warning.contains("MEMORY.md") && warning.contains("short"), "{warning}");
     save(&mut memory, "a.md", "x\n");

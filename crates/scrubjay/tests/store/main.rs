@@ -7,15 +7,23 @@ mod bench;
 #[cfg(test)]
 mod files;
 #[cfg(test)]
+mod forgetting;
+#[cfg(test)]
 mod history;
 #[cfg(test)]
 mod index;
 #[cfg(test)]
+mod logs;
+#[cfg(test)]
 mod outside;
+#[cfg(test)]
+mod pollution;
 #[cfg(test)]
 mod provenance;
 #[cfg(test)]
 mod refusals;
+#[cfg(test)]
+mod sharing;
 #[cfg(test)]
 mod model;
 #[cfg(test)]

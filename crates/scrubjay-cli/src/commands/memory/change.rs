@@ -1,7 +1,7 @@
 //! The commands that change: each makes one change, hands out its receipt, and can be taken back.
 
 use super::editor;
-use crate::arguments::{Trial, UndoFlags};
+use crate::arguments::{ForgetFlags, Trial, UndoFlags};
 use crate::failure::Failure;
 use crate::memories::draft::{Asked, Draft};
 use crate::memories::receipt::{Told, rehearse};
@@ -9,7 +9,7 @@ use crate::memories::{self, chosen_change, find, find_removed};
 use crate::paper::Paper;
 use crate::workplace::Workplace;
 use jiff::Zoned;
-use scrubjay::memory::{ChangeId, Edit, FileDiff, Memory, Recorded};
+use scrubjay::memory::{ChangeId, Edit, Entry, FileDiff, Memory, Recorded};
 use std::io::{IsTerminal as _, Read as _};
 
 /// What the person gave: words, or standard input for `-` and for nothing.
@@ -42,7 +42,7 @@ pub(super) fn add(
 ) -> Result<(), Failure> {
     let draft = Draft::of(asked, Zoned::now().date(), &workplace.limits)?;
     if trial.dry_run {
-        return rehearse(&[draft.rehearsed(memory)?], &draft.notes, paper);
+        return rehearse(&[draft.rehearsed(memory)?], &draft.notes(memory), paper);
     }
     draft.save(memory)?.tell(paper)
 }
@@ -65,17 +65,24 @@ pub(super) fn edit(memory: &mut Memory, name: &str, trial: Trial, (workplace, pa
     memories::make(memory, vec![Edit::update(&entry, new)])?.tell(paper)
 }
 
-pub(super) fn forget(memory: &mut Memory, names: &[String], trial: Trial, paper: &Paper) -> Result<(), Failure> {
-    if trial.dry_run {
-        let removed = |name: &String| {
-            let path = find(memory, name)?.path;
-            let before = memory.text(&path)?.map(|(_, text)| text);
-            Ok(FileDiff { path, before, after: None })
+pub(super) fn forget(memory: &mut Memory, flags: &ForgetFlags, (workplace, paper): Here<'_>) -> Result<(), Failure> {
+    if !flags.trial.dry_run {
+        let told = match &flags.source {
+            Some(source) => memories::forget_source(memory, source, workplace),
+            None => memories::forget(memory, &flags.names),
         };
-        let diffs = names.iter().map(removed).collect::<Result<Vec<_>, Failure>>()?;
-        return rehearse(&diffs, &[], paper);
+        return told?.tell(paper);
     }
-    memories::forget(memory, names)?.tell(paper)
+    let (entries, notes) = match &flags.source {
+        Some(source) => memories::resting_on(memory, source, workplace)?,
+        None => (flags.names.iter().map(|name| find(memory, name)).collect::<Result<Vec<_>, _>>()?, Vec::new()),
+    };
+    let removed = |entry: Entry| {
+        let before = memory.text(&entry.path)?.map(|(_, text)| text);
+        Ok(FileDiff { path: entry.path, before, after: None })
+    };
+    let diffs = entries.into_iter().map(removed).collect::<Result<Vec<_>, Failure>>()?;
+    rehearse(&diffs, &notes, paper)
 }
 
 pub(super) fn restore(memory: &mut Memory, name: &str, trial: Trial, paper: &Paper) -> Result<(), Failure> {

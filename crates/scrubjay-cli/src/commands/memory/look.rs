@@ -2,14 +2,15 @@
 
 use crate::arguments::Order;
 use crate::failure::Failure;
-use crate::memories::draft::cut;
 use crate::memories::{self, receipt};
 use crate::paper::{Form, Ink, Paper, Tone, counted, unwritten};
 use crate::report::ago;
 use crate::workplace::Workplace;
 use jiff::Timestamp;
+use jiff::civil::Date;
+use scrubjay::memory::draft::cut;
 use scrubjay::memory::freshness::{self, drift};
-use scrubjay::memory::{Basis, ChangeId, Entry, Kind, Memory, Recorded, Speaker, Trace, Trust};
+use scrubjay::memory::{Basis, ChangeId, Entry, Kind, Memory, Recorded, Speaker, Trace, Trust, Use, Uses, logs};
 use scrubjay::tools::{shown, shown_path};
 use serde_json::{Value, json};
 use std::io::{IsTerminal as _, Write as _};
@@ -19,15 +20,17 @@ use tokio_util::sync::CancellationToken;
 const WIDTH: usize = 78;
 
 pub(super) fn ls(memory: &Memory, kind: Option<Kind>, by: Order, paper: &Paper) -> Result<(), Failure> {
-    let entries = listed(memory, kind, by);
+    let uses = memory.uses()?;
+    let entries = listed(memory, kind, by, &uses);
     if paper.form == Form::Json {
-        let rows: Vec<Value> = entries.iter().map(|entry| entry_json(memory, entry)).collect();
+        let rows: Vec<Value> = entries.iter().map(|entry| entry_json(memory, entry, &uses)).collect();
         return paper.json("memories", json!({ "directory": memory.place().memory, "memories": rows }));
     }
     if entries.is_empty() {
         return Err(nothing(memory, kind));
     }
-    paper.line(&rows(memory, &entries, paper.ink))?;
+    let counted = (by == Order::Use).then_some(&uses);
+    paper.line(&rows(memory, &entries, counted, paper.ink))?;
     let waiting = match memory.unconfirmed().count() {
         0 => String::new(),
         count => format!(", {count} not confirmed"),
@@ -38,15 +41,21 @@ pub(super) fn ls(memory: &Memory, kind: Option<Kind>, by: Order, paper: &Paper) 
 
 /// The list, for the chat.
 pub(crate) fn ls_words(memory: &Memory, ink: Ink) -> Result<String, Failure> {
-    let entries = listed(memory, None, Order::Age);
-    if entries.is_empty() { Err(nothing(memory, None)) } else { Ok(rows(memory, &entries, ink)) }
+    let entries = listed(memory, None, Order::Age, &Uses::default());
+    if entries.is_empty() { Err(nothing(memory, None)) } else { Ok(rows(memory, &entries, None, ink)) }
 }
 
-fn listed(memory: &Memory, kind: Option<Kind>, by: Order) -> Vec<&Entry> {
+fn listed<'m>(memory: &'m Memory, kind: Option<Kind>, by: Order, uses: &Uses) -> Vec<&'m Entry> {
     let mut entries: Vec<&Entry> =
         memory.scan().entries.iter().filter(|entry| kind.is_none_or(|kind| entry.kind == kind)).collect();
-    if by == Order::Age {
-        entries.sort_by_key(|entry| std::cmp::Reverse(entry.modified()));
+    match by {
+        Order::Age => entries.sort_by_key(|entry| std::cmp::Reverse(entry.modified())),
+        Order::Name => {}
+        Order::Use => entries.sort_by(|a, b| {
+            let worth = |entry: &Entry| uses.of(&entry.path);
+            let (a, b) = (worth(a), worth(b));
+            (b.used, b.last).cmp(&(a.used, a.last)).then(b.worth().total_cmp(&a.worth()))
+        }),
     }
     entries
 }
@@ -61,7 +70,16 @@ fn nothing(memory: &Memory, kind: Option<Kind>) -> Failure {
     }
 }
 
-fn rows(memory: &Memory, entries: &[&Entry], ink: Ink) -> String {
+/// `used in 2 of 5 answers that saw it, last 3 days ago`.
+fn use_in_words(count: Use, now: Timestamp) -> String {
+    let last = count.last.map(|at| format!(", last {}", ago(at, now))).unwrap_or_default();
+    match count.shown {
+        0 => "not recalled yet".to_owned(),
+        shown => format!("used in {} of {}{last}", count.used, counted(shown, "recall")),
+    }
+}
+
+fn rows(memory: &Memory, entries: &[&Entry], uses: Option<&Uses>, ink: Ink) -> String {
     let now = Timestamp::now();
     let waiting: Vec<&str> = memory.unconfirmed().map(|entry| entry.path.as_str()).collect();
     let row = |entry: &&Entry| {
@@ -69,6 +87,7 @@ fn rows(memory: &Memory, entries: &[&Entry], ink: Ink) -> String {
         if waiting.contains(&entry.path.as_str()) {
             facts.push_str(" · not confirmed");
         }
+        facts.extend(uses.map(|uses| format!(" · {}", use_in_words(uses.of(&entry.path), now))));
         let head = format!("{}  {}", ink.paint(Tone::Strong, &shown(&entry.path)), ink.paint(Tone::Faint, &facts));
         let about = if entry.description.is_empty() { &entry.name } else { &entry.description };
         let about = about.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -77,7 +96,8 @@ fn rows(memory: &Memory, entries: &[&Entry], ink: Ink) -> String {
     entries.iter().map(row).collect::<Vec<_>>().join("\n")
 }
 
-fn entry_json(memory: &Memory, entry: &Entry) -> Value {
+fn entry_json(memory: &Memory, entry: &Entry, uses: &Uses) -> Value {
+    let Use { shown, used, last } = uses.of(&entry.path);
     json!({
         "name": entry.path,
         "path": memory.place().memory.join(&entry.path),
@@ -87,15 +107,19 @@ fn entry_json(memory: &Memory, entry: &Entry) -> Value {
         "modified": entry.modified(),
         "bytes": entry.stamp.size,
         "confirmed": !memory.unconfirmed().any(|other| other.path == entry.path),
+        "uses": { "shown": shown, "used": used, "last": last },
     })
 }
 
 /// One memory. A terminal is protected and told more; a pipe gets the exact text.
 pub(super) fn show(memory: &Memory, name: &str, workplace: &Workplace, paper: &Paper) -> Result<(), Failure> {
+    if let Some(date) = logs::date_of(name.trim_end_matches('/')) {
+        return show_log(memory, date, paper);
+    }
     let entry = memories::find(memory, name)?;
     if paper.form == Form::Json {
         let text = text_of(memory, &entry)?;
-        let mut data = entry_json(memory, &entry);
+        let mut data = entry_json(memory, &entry, &memory.uses()?);
         data["text"] = text.as_str().into();
         data["gone"] = gone(memory, &entry, &text, workplace).into();
         data["rests_on"] = json!(memory.rests_on(&entry.path));
@@ -108,6 +132,19 @@ pub(super) fn show(memory: &Memory, name: &str, workplace: &Workplace, paper: &P
     let text = text_of(memory, &entry)?;
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(unwritten)
+}
+
+/// A day's log, as it stands.
+fn show_log(memory: &Memory, date: Date, paper: &Paper) -> Result<(), Failure> {
+    let name = logs::file_of(date);
+    let missing = || Failure::nothing_found(format!("there is no log of {date}"));
+    let text = memory.log_of(date)?.ok_or_else(missing)?;
+    if paper.form == Form::Json {
+        return paper.json("memory-log-day", json!({ "name": name, "date": date.to_string(), "text": text }));
+    }
+    let mut out = std::io::stdout().lock();
+    let shown = if out.is_terminal() { shown(&text) } else { text.as_str().into() };
+    out.write_all(shown.as_bytes()).and_then(|()| out.flush()).map_err(unwritten)
 }
 
 /// One memory, for people.
@@ -130,6 +167,7 @@ pub(crate) fn show_words(memory: &Memory, name: &str, workplace: &Workplace, ink
         let more = format!("{}, the last by {}", counted(changes.len() as u64, "change"), last.cause);
         row("history", &format!("{more}; `scrubjay memory log {}`", memories::stem(&entry.path)));
     }
+    row("uses", &use_in_words(memory.usefulness(&entry.path)?, Timestamp::now()));
     let gone = gone(memory, &entry, &text, workplace);
     if !gone.is_empty() {
         row("not there", &format!("{}: it names these, and they are not in the project now", gone.join(", ")));
@@ -157,6 +195,7 @@ fn basis_in_words(basis: &Basis) -> String {
     match basis.trust {
         Trust::Clean => who,
         Trust::Confirmed => format!("{who}; you confirmed it"),
+        Trust::Shared => format!("{who}; it is shown as theirs"),
         Trust::Tainted => format!("{who}; nobody confirmed it, so sessions do not begin with it"),
     }
 }
@@ -168,6 +207,7 @@ fn speaker_in_words(speaker: &Speaker) -> String {
         Speaker::Tool(name) => format!("what the tool {name} said"),
         Speaker::Web => "a page of the web".to_owned(),
         Speaker::File => "a file".to_owned(),
+        Speaker::Team(name) if name.is_empty() => "what somebody of the team shared".to_owned(),
         Speaker::Team(name) => format!("what {name} shared"),
         Speaker::Memory(path) => format!("the memory {path}"),
     }

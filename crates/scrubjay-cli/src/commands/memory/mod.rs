@@ -12,7 +12,7 @@ use crate::memories::draft::Asked;
 use crate::paper::Paper;
 use crate::workplace::Workplace;
 
-pub(super) use care::{check, is_broken};
+pub(super) use care::{check, is_broken, pollution_in_words, pollution_json};
 pub(crate) use look::{ls_words, show_words};
 
 pub(super) fn run(what: &MemoryCommand, workplace: &Workplace, paper: &Paper) -> Result<(), Failure> {
@@ -29,11 +29,11 @@ pub(super) fn run(what: &MemoryCommand, workplace: &Workplace, paper: &Paper) ->
         MemoryCommand::Add(flags) => {
             let text = change::given(&flags.text)?;
             let (name, description) = (flags.name.as_deref(), flags.description.as_deref());
-            let asked = Asked { text: &text, kind: flags.kind, name, description };
+            let asked = Asked { text: &text, kind: flags.kind, name, description, scope: flags.whose.scope() };
             change::add(&mut memory, &asked, flags.trial, (workplace, paper))
         }
         MemoryCommand::Edit { name, trial } => change::edit(&mut memory, name, *trial, (workplace, paper)),
-        MemoryCommand::Forget { names, trial } => change::forget(&mut memory, names, *trial, paper),
+        MemoryCommand::Forget(flags) => change::forget(&mut memory, flags, (workplace, paper)),
         MemoryCommand::Restore { name, trial } => change::restore(&mut memory, name, *trial, paper),
         MemoryCommand::Undo(flags) => change::undo(&mut memory, flags, paper),
         MemoryCommand::Confirm { name } => change::confirm(&mut memory, name, paper),
@@ -44,7 +44,7 @@ pub(super) fn run(what: &MemoryCommand, workplace: &Workplace, paper: &Paper) ->
 /// `scrubjay remember`.
 pub(super) fn remember(flags: &RememberFlags, workplace: &Workplace, paper: &Paper) -> Result<(), Failure> {
     let text = change::given(&flags.text)?;
-    let asked = Asked { text: &text, kind: flags.kind, ..Asked::default() };
+    let asked = Asked { text: &text, kind: flags.kind, scope: flags.whose.scope(), ..Asked::default() };
     change::add(&mut memories::open(workplace, paper)?, &asked, flags.trial, (workplace, paper))
 }
 

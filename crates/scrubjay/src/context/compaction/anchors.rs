@@ -1,9 +1,9 @@
 //! Anchors: the exact strings one cannot reconstruct from memory (paths, names, numbers, links, errors, ids), with who said
 //! them how often and when, ranked by how likely they are to be needed again.
 
-use super::prose::{gist, head};
 use crate::limits::Limits;
 use crate::message::{Kind, Message, Origin};
+use crate::prose::{gist, head};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::borrow::Borrow;

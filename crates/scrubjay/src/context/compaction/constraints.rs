@@ -1,10 +1,10 @@
 //! Standing constraints: what the person forbade, demanded or took back, sentence by sentence, and the block they are
 //! pinned in. Precise rather than complete: every message is quoted anyway, and a pin that is not one would bind for ever.
 
-use super::prose::{Voice, head, one_line, sentences};
 use crate::limits::Limits;
 use crate::message::{Message, MessageId, Origin, Role};
 use crate::prompts;
+use crate::prose::{Voice, head, is_verb, one_line, sentences};
 use serde::{Deserialize, Serialize};
 use std::borrow::Borrow;
 use std::collections::HashMap;
@@ -313,19 +313,6 @@ fn forbids_on_the_way(clause: &[&str]) -> bool {
 
 fn orders(clauses: &[Vec<&str>]) -> bool {
     clauses.first().and_then(|clause| softened(clause).first().copied()).is_some_and(is_verb)
-}
-
-/// What people tell an agent to do.
-const VERBS: [&str; 5] = [
-    "use edit change touch work commit push run write read add remove delete modify create make do fix update keep call",
-    "install merge rebase rename move refactor implement test build deploy release send post show tell answer reply",
-    "speak respond ask start stop open close apply copy import log print format lint report include support return try",
-    "set leave put let squash amend force replace rewrite restart migrate look check finish continue go store save break",
-    "skip mock stub hard-code disable enable download upload publish revert reset stage tag bump upgrade downgrade",
-];
-
-fn is_verb(word: &str) -> bool {
-    VERBS.iter().flat_map(|line| line.split(' ')).any(|verb| verb == word)
 }
 
 fn releases(clause: &[&str]) -> bool {

@@ -2,8 +2,8 @@
 //! followed. It understands a tool by the shape of its input, so that other agents' transcripts serve as well.
 
 use super::anchors::error_line;
-use super::prose::{code, gist, one_line};
 use crate::message::{Message, ToolCallId, ToolResult, ToolUse};
+use crate::prose::{code, gist, one_line};
 use serde_json::Value;
 use std::borrow::Borrow;
 use std::collections::HashMap;

@@ -5,12 +5,12 @@ use super::anchors::{self, Anchor, Sort};
 use super::constraints::{self, Constraint, pinned_block};
 use super::deeds::{self, label};
 use super::offers::{Past, base};
-use super::prose::code;
 use super::quotes::{self, Wholes};
 use super::sections::{ALL, Section, Sections};
 use super::todo;
 use crate::limits::Limits;
 use crate::message::{Message, Origin};
+use crate::prose::code;
 use std::borrow::Borrow;
 use std::collections::HashMap;
 

@@ -5,12 +5,12 @@ use super::constraints::{self, without_pinned};
 use super::deeds::{Deeds, Touched, deeds};
 use super::extract::{self, Seen, Summary, TooSmall, anchor_lines, anchor_room, base_of, buy, preamble};
 use super::offers::{Past, written};
-use super::prose::{head, one_line};
 use super::quotes::{self, Carrier, Said, Wholes};
 use super::sections::{ALL, Section, Sections};
 use super::todo;
 use crate::limits::Limits;
 use crate::message::Message;
+use crate::prose::{head, one_line};
 pub use crate::transcript::{Finding, Report, What};
 use std::borrow::Borrow;
 

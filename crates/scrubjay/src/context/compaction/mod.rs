@@ -16,7 +16,6 @@ pub mod deeds;
 pub mod extract;
 pub mod fidelity;
 pub mod from_notes;
-pub(crate) mod prose;
 pub mod quotes;
 pub mod restore;
 pub mod rounds;

@@ -7,12 +7,12 @@ use super::allocation::{Form, Offer};
 use super::anchors::Anchor;
 use super::cover::{Candidate, pick};
 use super::deeds::{Deeds, Touched};
-use super::prose::{code, fence_mark, gist, head, sentences, tail};
 use super::quotes::{Said, longest, quote};
 use super::sections::{self, Section};
 use crate::context::notes::template;
 use crate::limits::Limits;
 use crate::message::{Message, Origin};
+use crate::prose::{code, fence_mark, gist, head, sentences, tail};
 use crate::tools::tasks::{Status, Task};
 use std::borrow::Borrow;
 use std::collections::{HashMap, HashSet};
@@ -366,7 +366,7 @@ fn pieces(body: &str) -> Vec<String> {
         }
         fence = match (fence, mark) {
             (None, Some(mark)) => Some(mark.to_owned()),
-            (Some(open), Some(mark)) if super::prose::closes(line, &open, mark) => None,
+            (Some(open), Some(mark)) if crate::prose::closes(line, &open, mark) => None,
             (fence, _) => fence,
         };
     }

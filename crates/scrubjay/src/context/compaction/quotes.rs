@@ -3,10 +3,10 @@
 
 use super::constraints::{bearing, in_text, leans, without_pinned};
 use super::cover::{Candidate, pick};
-use super::prose::{Voice, closes, fence_mark, head, one_line, sentences, tail, without_list_mark};
 use super::sections::{self, Section};
 use crate::limits::Limits;
 use crate::message::{Message, MessageId, Origin, Role};
+use crate::prose::{Voice, closes, fence_mark, head, one_line, sentences, tail, without_list_mark};
 use std::borrow::Borrow;
 use std::collections::HashSet;
 

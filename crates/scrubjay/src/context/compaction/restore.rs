@@ -8,7 +8,7 @@ use crate::prompts;
 use crate::tokens;
 use crate::tool::{Bench, Effect, Occasion, ToolOutcome};
 use crate::tools;
-use crate::transcript::{Brought, CLEARED, Compaction};
+use crate::transcript::{Brought, Compaction};
 use serde_json::json;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -77,9 +77,10 @@ impl<'a> Lost<'a> {
 
     /// The calls whose results can still be read: neither stored nor cleared.
     fn visible(&self) -> Vec<ToolCallId> {
-        let is_gone = |text: &str| text.starts_with(CLEARED.trim()) || text.starts_with("<persisted-output");
-        let results = self.subject.view.history.iter().flat_map(|message| message.tool_results());
-        results.filter(|it| !it.is_error && !is_gone(&it.text())).map(|it| it.call.clone()).collect()
+        let view = self.subject.view;
+        let is_gone = |call: &ToolCallId| view.cleared.contains(call) || view.spilled.contains_key(call);
+        let results = view.history.iter().flat_map(|message| message.tool_results());
+        results.filter(|it| !it.is_error && !is_gone(&it.call)).map(|it| it.call.clone()).collect()
     }
 
     /// The skills that were loaded, newest first, loaded again and cut to their share.
@@ -182,7 +183,7 @@ impl<'a> Lost<'a> {
         if text.len() <= room {
             return text;
         }
-        let start = super::prose::head(text, room);
+        let start = crate::prose::head(text, room);
         start.rfind('\n').map_or(start, |line| &start[..=line])
     }
 }

@@ -1,6 +1,6 @@
 //! The nine sections of a summary: found in whatever a model wrote, and written back in order.
 
-use super::prose::{closes, fence_mark};
+use crate::prose::{closes, fence_mark};
 use serde::Serialize;
 
 /// One of the nine.

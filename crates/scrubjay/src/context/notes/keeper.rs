@@ -4,10 +4,10 @@
 use super::template::written;
 use crate::context::compaction::constraints::{Bearing, pinned};
 use crate::context::compaction::deeds::{Deeds, deeds};
-use crate::context::compaction::prose::{code, gist, one_line};
 use crate::context::compaction::todo;
 use crate::limits::Limits;
 use crate::message::{Message, Origin};
+use crate::prose::{code, gist, one_line};
 use crate::tools::tasks::Status;
 use std::borrow::Borrow;
 

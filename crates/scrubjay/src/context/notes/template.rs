@@ -85,13 +85,13 @@ fn is_italic(line: &str) -> bool {
 fn outside_fences(text: &str) -> impl Iterator<Item = &str> {
     let mut fence: Option<&str> = None;
     text.lines().map(str::trim_end).filter(move |line| {
-        let mark = crate::context::compaction::prose::fence_mark(line);
+        let mark = crate::prose::fence_mark(line);
         match (fence, mark) {
             (None, Some(mark)) => {
                 fence = Some(mark);
                 false
             }
-            (Some(open), Some(mark)) if crate::context::compaction::prose::closes(line, open, mark) => {
+            (Some(open), Some(mark)) if crate::prose::closes(line, open, mark) => {
                 fence = None;
                 false
             }
@@ -178,7 +178,7 @@ fn cut(body: &str, most: usize) -> String {
 }
 
 fn open_fence(text: &str) -> Option<&str> {
-    use crate::context::compaction::prose::{closes, fence_mark};
+    use crate::prose::{closes, fence_mark};
     text.lines().fold(None, |fence, line| match (fence, fence_mark(line)) {
         (None, mark) => mark,
         (Some(open), Some(mark)) if closes(line, open, mark) => None,

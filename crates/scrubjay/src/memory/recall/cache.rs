@@ -5,12 +5,12 @@ use super::index::{BREAK, Entry, Index, Lexicon};
 use super::{Turn, Voice};
 
 /// Changes whenever the bytes, or how words are read, change: an older file is then built again.
-const MAGIC: &[u8; 8] = b"sjrecal1";
+const MAGIC: &[u8; 8] = b"sjrecal2";
 
 impl Index {
     /// The index in a compact form of its own, checksummed.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut body = Writer(Vec::new());
+        let mut body = Writer::default();
         body.number(self.lexicon.words.len() as u64);
         for word in &self.lexicon.words {
             body.text(word);
@@ -19,17 +19,12 @@ impl Index {
         for entry in &self.entries {
             body.entry(entry);
         }
-        let sum = crc32c::crc32c(&body.0);
-        [MAGIC.as_slice(), &sum.to_le_bytes(), &body.0].concat()
+        body.sealed(MAGIC)
     }
 
     /// The index that was written, or nothing when these are not its bytes, whole and of this version.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let (sum, body) = bytes.strip_prefix(MAGIC)?.split_at_checked(4)?;
-        if crc32c::crc32c(body).to_le_bytes() != sum {
-            return None;
-        }
-        let mut reader = Reader(body);
+        let mut reader = Reader::unsealed(bytes, MAGIC)?;
         let mut lexicon = Lexicon::default();
         for _ in 0..reader.count()? {
             lexicon.add(reader.text()?);
@@ -42,11 +37,21 @@ impl Index {
     }
 }
 
-struct Writer(Vec<u8>);
+#[derive(Default)]
+pub(super) struct Writer(Vec<u8>);
 
 impl Writer {
+    /// What was written, under its name and with a checksum.
+    pub(super) fn sealed(&self, magic: &[u8; 8]) -> Vec<u8> {
+        [magic.as_slice(), &crc32c::crc32c(&self.0).to_le_bytes(), &self.0].concat()
+    }
+
+    pub(super) fn raw(&mut self, bytes: &[u8]) {
+        self.0.extend(bytes);
+    }
+
     /// Seven bits a byte, the lowest first.
-    fn number(&mut self, mut number: u64) {
+    pub(super) fn number(&mut self, mut number: u64) {
         while number >= 0x80 {
             self.0.push(number as u8 | 0x80);
             number >>= 7;
@@ -54,7 +59,7 @@ impl Writer {
         self.0.push(number as u8);
     }
 
-    fn text(&mut self, text: &str) {
+    pub(super) fn text(&mut self, text: &str) {
         self.number(text.len() as u64);
         self.0.extend(text.as_bytes());
     }
@@ -90,12 +95,25 @@ impl Writer {
         }
         self.number(u64::from(entry.asks));
         self.number(u64::from(entry.has_time) + 2 * u64::from(entry.has_number));
+        self.raw(&entry.fingerprint.to_le_bytes());
     }
 }
 
-struct Reader<'a>(&'a [u8]);
+pub(super) struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
+    /// What was sealed under this name, if it is whole.
+    pub(super) fn unsealed(bytes: &'a [u8], magic: &[u8; 8]) -> Option<Self> {
+        let (sum, body) = bytes.strip_prefix(magic)?.split_at_checked(4)?;
+        (crc32c::crc32c(body).to_le_bytes() == sum).then_some(Self(body))
+    }
+
+    pub(super) fn raw(&mut self, length: usize) -> Option<&'a [u8]> {
+        let (bytes, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        Some(bytes)
+    }
+
     fn number(&mut self) -> Option<u64> {
         let mut number = 0u64;
         for shift in (0..64).step_by(7) {
@@ -110,7 +128,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A number of things still to come; each takes a byte at least.
-    fn count(&mut self) -> Option<usize> {
+    pub(super) fn count(&mut self) -> Option<usize> {
         usize::try_from(self.number()?).ok().filter(|count| *count <= self.0.len())
     }
 
@@ -118,11 +136,9 @@ impl<'a> Reader<'a> {
         u32::try_from(self.number()?).ok()
     }
 
-    fn text(&mut self) -> Option<&'a str> {
+    pub(super) fn text(&mut self) -> Option<&'a str> {
         let length = self.count()?;
-        let (text, rest) = self.0.split_at(length);
-        self.0 = rest;
-        std::str::from_utf8(text).ok()
+        std::str::from_utf8(self.raw(length)?).ok()
     }
 
     fn terms(&mut self, vocabulary: u32) -> Option<Vec<u32>> {
@@ -150,8 +166,10 @@ impl<'a> Reader<'a> {
             (0..self.count()?).map(|_| Some((known(self.small()?)?, self.terms(vocabulary)?))).collect();
         let asks = u8::try_from(self.number()?).ok()?;
         let marks = self.number()?;
+        let fingerprint = u64::from_le_bytes(self.raw(8)?.try_into().ok()?);
         let time = has_clock.then_some(time);
         let (has_time, has_number) = (marks & 1 == 1, marks & 2 == 2);
-        Some(Entry { id, kind, stamp, time, turn, terms, fields, shorts: shorts?, asks, has_time, has_number })
+        let shorts = shorts?;
+        Some(Entry { id, kind, stamp, fingerprint, time, turn, terms, fields, shorts, asks, has_time, has_number })
     }
 }

@@ -4,7 +4,7 @@
 //! and place, so an index that grew is the same as one built at once, and a document that did not change is not read again.
 
 use super::text::{self, Piece};
-use super::{Document, Turn, words};
+use super::{Document, Turn, Vectors, words};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 
@@ -27,6 +27,8 @@ pub struct Index {
     pub(super) lexicon: Lexicon,
     pub(super) entries: Vec<Entry>,
     pub(super) counts: Counts,
+    /// What the documents mean, as far as a model was asked.
+    pub vectors: Vectors,
 }
 
 /// Every word that ever occurred, by number.
@@ -58,6 +60,8 @@ pub(super) struct Entry {
     pub(super) id: String,
     pub(super) kind: String,
     pub(super) stamp: u64,
+    /// Of the text that a model for meanings is given.
+    pub(super) fingerprint: u64,
     /// Seconds since 1970.
     pub(super) time: Option<i64>,
     pub(super) turn: Option<Turn>,
@@ -247,6 +251,21 @@ impl Index {
         self.entries.iter().map(|entry| (entry.id.as_str(), entry.stamp)).collect()
     }
 
+    /// Documents whose meaning is not known, newest first, as many as there is room for when so many are kept.
+    pub fn without_meaning(&self, most: usize) -> Vec<&str> {
+        let mut unknown: Vec<&Entry> =
+            self.entries.iter().filter(|entry| !self.vectors.knows(entry.fingerprint)).collect();
+        unknown.sort_by_key(|entry| std::cmp::Reverse(entry.time));
+        unknown.truncate(most.saturating_sub(self.vectors.len()));
+        unknown.into_iter().map(|entry| entry.id.as_str()).collect()
+    }
+
+    /// Let go of the meanings of texts that are gone. Whether there were any.
+    pub fn forget_meanings(&mut self) -> bool {
+        let texts: FxHashSet<u64> = self.entries.iter().map(|entry| entry.fingerprint).collect();
+        self.vectors.keep_only(|text| texts.contains(&text))
+    }
+
     /// How many documents there are.
     pub fn len(&self) -> usize {
         self.entries.len()
@@ -280,6 +299,7 @@ impl<'a> Reading<'a> {
     }
 
     fn entry(mut self, document: Document) -> Entry {
+        let fingerprint = document.fingerprint();
         let mut terms = Vec::new();
         let mut fields = [0; 2];
         self.read(&document.name, &mut terms);
@@ -295,6 +315,7 @@ impl<'a> Reading<'a> {
             id: document.id,
             kind: document.kind,
             stamp: document.stamp,
+            fingerprint,
             time: document.time.map(|time| time.as_second()),
             turn: document.turn,
             terms,

@@ -9,7 +9,8 @@
 //! carries them, so that the order can be explained.
 //!
 //! `text` (words of any script) · `stem`, `words` (what is known of English) · `index`, `cache` (what is kept) · `dates`,
-//! `question` (what is asked) · `rank` (signals and their sum) · `newer` (the later of two statements first).
+//! `question` (what is asked) · `rank` (signals and their sum) · `newer` (the later of two statements first) · `meaning`
+//! (vectors, where the person has a model for them).
 
 mod cache;
 mod dates;
@@ -29,6 +30,7 @@ pub use index::Index;
 pub use meaning::{Embedder, Vectors};
 pub use rank::{Forms, Hit, Signal, Talk, Weights};
 
+use crate::digest::Digest;
 use jiff::{Timestamp, Zoned};
 
 /// Something that can be found.
@@ -50,6 +52,26 @@ pub struct Document {
     pub time: Option<Timestamp>,
     /// Where it stands, if it is part of a conversation.
     pub turn: Option<Turn>,
+}
+
+impl Document {
+    /// What a model for meanings is given to read.
+    pub fn said(&self) -> String {
+        let speaker = self.turn.as_ref().map(|turn| turn.speaker.as_str()).filter(|speaker| !speaker.is_empty());
+        let body = speaker.map_or_else(|| self.body.clone(), |speaker| format!("{speaker}: {}", self.body));
+        let parts = [self.name.trim(), self.description.trim(), body.trim()];
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+    }
+
+    /// Tells texts apart: the same for the same text, wherever it stands.
+    pub fn fingerprint(&self) -> u64 {
+        number(&Digest::of(self.said().as_bytes()))
+    }
+}
+
+/// The first sixteen digits of a digest as a number.
+pub(crate) fn number(digest: &Digest) -> u64 {
+    digest.as_str().get(..16).and_then(|digits| u64::from_str_radix(digits, 16).ok()).unwrap_or_default()
 }
 
 /// A place in a conversation.
@@ -89,8 +111,8 @@ pub struct Query<'a> {
     pub kinds: &'a [&'a str],
     /// How much each signal counts.
     pub weights: Weights,
-    /// The documents' and the question's meanings, when there is a model for them.
-    pub meaning: Option<(&'a Vectors, &'a [f32])>,
+    /// The question's vector, made by the model that made the documents'.
+    pub meaning: Option<&'a [f32]>,
 }
 
 impl<'a> Query<'a> {
@@ -106,7 +128,12 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = String> {
 }
 
 /// The words that carry a text's meaning, in the form under which documents are filed.
-pub(crate) fn content_words(text: &str) -> std::collections::BTreeSet<String> {
+pub fn content_words(text: &str) -> std::collections::BTreeSet<String> {
+    content_sequence(text).into_iter().collect()
+}
+
+/// The same words in the order in which they stand, each as often as it does.
+pub(crate) fn content_sequence(text: &str) -> Vec<String> {
     text::words(text).iter().filter_map(|word| words::normal(word)).collect()
 }
 

@@ -38,8 +38,17 @@ struct Statement<'a> {
     counts: Vec<(usize, u32)>,
 }
 
-/// Which of `ranked` (entries with scores, best first) to lift by how much, by their rank.
-pub(super) fn lifts(index: &Index, question: &Question, ranked: &[(u32, f32)], held: &[u32]) -> Vec<(usize, f32)> {
+/// A later statement that goes before earlier ones.
+pub(super) struct Lift {
+    /// Its rank, and by how much it rises.
+    pub(super) rank: usize,
+    pub(super) by: f32,
+    /// The ranks of those it overtakes.
+    pub(super) over: Vec<usize>,
+}
+
+/// Which of `ranked` (entries with scores, best first) to lift.
+pub(super) fn lifts(index: &Index, question: &Question, ranked: &[(u32, f32)], held: &[u32]) -> Vec<Lift> {
     let compared = ranked.iter().take(COMPARED).enumerate();
     let mut statements: Vec<Statement<'_>> = compared
         .filter(|(_, (entry, _))| held[*entry as usize] != 0)
@@ -50,13 +59,15 @@ pub(super) fn lifts(index: &Index, question: &Question, ranked: &[(u32, f32)], h
     for later in 1..statements.len() {
         let (earlier, rest) = statements.split_at_mut(later);
         let later = &mut rest[0];
-        let overtaken =
-            earlier.iter().filter(|earlier| earlier.score >= later.score && later.overtakes(earlier, question));
-        let most = overtaken.map(|earlier| earlier.score).fold(f32::NEG_INFINITY, f32::max);
+        let overtaken: Vec<&Statement<'_>> = earlier
+            .iter()
+            .filter(|earlier| earlier.score >= later.score && later.overtakes(earlier, question))
+            .collect();
+        let most = overtaken.iter().map(|earlier| earlier.score).fold(f32::NEG_INFINITY, f32::max);
         if most > f32::NEG_INFINITY {
-            let lift = most + STEP - later.score;
-            later.score += lift;
-            lifts.push((later.rank, lift));
+            let by = most + STEP - later.score;
+            later.score += by;
+            lifts.push(Lift { rank: later.rank, by, over: overtaken.iter().map(|earlier| earlier.rank).collect() });
         }
     }
     lifts

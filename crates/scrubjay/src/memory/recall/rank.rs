@@ -2,6 +2,7 @@
 
 use super::evidence::Evidence;
 use super::index::{BREAK, Entry, Index, NONE};
+use super::meaning::unit;
 use super::newer;
 use super::question::Question;
 use super::{Query, Voice};
@@ -115,6 +116,10 @@ const CLOSE_LOOK: usize = 400;
 const SURE: f32 = 0.5;
 /// Words further apart are not together.
 const TOGETHER: usize = 4;
+/// How many standard deviations above the mean a meaning stands out.
+const STANDS_OUT: f32 = 1.0;
+/// Texts that are farther apart have nothing to do with each other, even when all others are farther still.
+const MEANT: f32 = 0.25;
 /// Turns that speak for a session.
 const SPEAKING_TURNS: usize = 3;
 
@@ -139,8 +144,12 @@ struct Ranking<'a> {
     query: &'a Query<'a>,
     question: Question,
     evidence: Evidence,
+    /// How near each entry's meaning is, when that is asked for.
+    nearness: Vec<f32>,
     found: Vec<u32>,
     columns: Vec<Column>,
+    /// The earlier statements that a place went before.
+    overtaken: HashMap<usize, Vec<usize>>,
 }
 
 impl Index {
@@ -184,7 +193,9 @@ impl<'a> Ranking<'a> {
         let question = Question::of(query, index);
         let mut evidence = Evidence::of(index, &question);
         scale(&mut evidence.session);
-        Self { index, query, question, evidence, found: Vec::new(), columns: Vec::new() }
+        let nearness = query.meaning.map(|asked| nearness(index, asked)).unwrap_or_default();
+        let (found, columns, overtaken) = (Vec::new(), Vec::new(), HashMap::new());
+        Self { index, query, question, evidence, nearness, found, columns, overtaken }
     }
 
     fn entry(&self, place: usize) -> &'a Entry {
@@ -210,11 +221,12 @@ impl<'a> Ranking<'a> {
     /// Signals for everything found, and the order they make: places in `found` with their scores.
     fn run(&mut self, wanted: usize) -> Vec<(usize, f32)> {
         let dates = self.dates();
+        let outstanding = outstanding(&self.nearness);
         let is_found = |at: usize| {
             self.evidence.own[at] > 0.0
                 || self.evidence.near[at] > 0.0
                 || dates.get(at).is_some_and(|fit| *fit > 0.0)
-                || self.nearness(at) > 0.0
+                || self.nearness.get(at).is_some_and(|near| *near >= outstanding)
         };
         let is_wanted =
             |at: usize| self.query.kinds.is_empty() || self.query.kinds.contains(&self.index.entries[at].kind.as_str());
@@ -227,9 +239,11 @@ impl<'a> Ranking<'a> {
         if !dates.is_empty() {
             self.shared("date", weights.date, |this, place| dates[this.found[place] as usize]);
         }
-        if self.query.meaning.is_some() {
-            let least = self.found.iter().map(|at| self.nearness(*at as usize)).fold(f32::INFINITY, f32::min);
-            self.counted("meaning", weights.meaning, |this, place| this.nearness(this.found[place] as usize) - least);
+        if !self.nearness.is_empty() {
+            // The least of all there is, so that what is found alone is near, too.
+            let least = self.nearness.iter().copied().fold(f32::INFINITY, f32::min);
+            let near = |this: &Self, place: usize| this.nearness[this.found[place] as usize] - least;
+            self.counted("meaning", weights.meaning, near);
         }
         self.shared("recent", weights.recent, |this, place| this.recent(place));
         self.shared("kind", weights.kind, |this, place| kind(&this.entry(place).kind));
@@ -258,8 +272,10 @@ impl<'a> Ranking<'a> {
             let best: Vec<(usize, f32)> = self.best(newer::COMPARED);
             let ranked: Vec<(u32, f32)> = best.iter().map(|(place, score)| (self.found[*place], *score)).collect();
             let mut lifted = vec![0.0; self.found.len()];
-            for (rank, lift) in newer::lifts(self.index, &self.question, &ranked, &self.evidence.held) {
-                lifted[best[rank].0] = lift;
+            for lift in newer::lifts(self.index, &self.question, &ranked, &self.evidence.held) {
+                let place = best[lift.rank].0;
+                lifted[place] = lift.by;
+                self.overtaken.insert(place, lift.over.iter().map(|rank| best[*rank].0).collect());
             }
             self.columns.push(Column { name: "newer", weight: self.query.weights.newer, values: lifted });
         }
@@ -294,12 +310,6 @@ impl<'a> Ranking<'a> {
             Some(self.question.days.iter().map(|days| days.fit(date)).fold(0.0, f32::max))
         };
         self.index.entries.iter().map(|entry| fit(entry).unwrap_or(0.0)).collect()
-    }
-
-    fn nearness(&self, at: usize) -> f32 {
-        let near =
-            self.query.meaning.and_then(|(vectors, question)| vectors.nearness(&self.index.entries[at].id, question));
-        near.unwrap_or(0.0).max(0.0)
     }
 
     fn cover(&self, place: usize) -> f32 {
@@ -387,11 +397,20 @@ impl<'a> Ranking<'a> {
         let signals = self.columns.iter().map(|column| Signal {
             name: column.name,
             value: column.weight * column.values[place],
-            terms: if column.name == "words" { self.held(place) } else { Vec::new() },
+            terms: match column.name {
+                "words" => self.held(place),
+                "newer" => self.overtaken(place),
+                _ => Vec::new(),
+            },
         });
         let mut signals: Vec<Signal> = signals.filter(|signal| signal.value != 0.0).collect();
         signals.sort_by(|a, b| b.value.abs().total_cmp(&a.value.abs()));
         Hit { id: self.entry(place).id.clone(), score, signals }
+    }
+
+    /// The documents that a later one went before.
+    fn overtaken(&self, place: usize) -> Vec<String> {
+        self.overtaken.get(&place).into_iter().flatten().map(|earlier| self.entry(*earlier).id.clone()).collect()
     }
 
     /// The question's words that a document holds; where it holds another form, that too.
@@ -416,6 +435,33 @@ impl<'a> Ranking<'a> {
         }
         held
     }
+}
+
+/// How near each entry is to what was asked, in meaning; none when no vector fits. One that is not known is as near as
+/// the mean, so that it neither wins nor loses by that.
+fn nearness(index: &Index, asked: &[f32]) -> Vec<f32> {
+    let Some(asked) = unit(asked) else { return Vec::new() };
+    let near: Vec<Option<f32>> =
+        index.entries.iter().map(|entry| index.vectors.nearness(entry.fingerprint, &asked)).collect();
+    let known: Vec<f32> = near.iter().flatten().copied().collect();
+    if known.is_empty() {
+        return Vec::new();
+    }
+    let mean = mean(&known);
+    near.into_iter().map(|near| near.unwrap_or(mean)).collect()
+}
+
+fn mean(values: &[f32]) -> f32 {
+    values.iter().sum::<f32>() / values.len().max(1) as f32
+}
+
+/// What is as near as this is found by its meaning alone, whatever its words: it stands out among all there is. Models
+/// differ in what they call near, so it is measured in standard deviations; few values cannot stand out as far.
+fn outstanding(near: &[f32]) -> f32 {
+    let mean_near = mean(near);
+    let spread = mean(&near.iter().map(|value| (value - mean_near).powi(2)).collect::<Vec<_>>()).sqrt();
+    let farthest = (near.len().saturating_sub(1) as f32).sqrt();
+    (mean_near + spread * STANDS_OUT.min(farthest / 2.0)).max(MEANT)
 }
 
 /// What a person said of themselves and of our work weighs more than what can be looked up again.

@@ -298,7 +298,7 @@ fn the_newer_of_two_contradicting_statements_comes_first_and_the_older_stays() {
     assert_eq!((with.as_str(), without.as_str()), ("new", "old"));
     assert_eq!(ids(&hits(&index, asked)), ["new", "old", "other"]);
     let signals = &hits(&index, asked)[0].signals;
-    assert!(signals.iter().any(|signal| signal.name == "newer" && signal.terms.is_empty() && signal.value > 0.0));
+    assert!(signals.iter().any(|signal| signal.name == "newer" && signal.terms == ["old"] && signal.value > 0.0));
 }
 
 #[test]
@@ -317,20 +317,57 @@ fn a_changed_value_comes_before_the_old_one_when_the_present_is_asked_for() {
     assert_eq!(ids(&hits(&index, then))[..2], ["a/0", "b/0"]);
 }
 
+fn meant(index: &mut Index, meanings: &[(&Document, &[f32])]) {
+    index.vectors = Vectors::of("m");
+    for (document, vector) in meanings {
+        index.vectors.learn(document.fingerprint(), vector);
+    }
+}
+
+// spec: L8
 #[test]
 fn meanings_are_one_more_signal() {
-    let index = index([memory("words", "a tale of the sea"), memory("meaning", "an ocean story")]);
-    let mut vectors = Vectors::default();
-    vectors.insert("words", vec![0.0, 2.0]);
-    vectors.insert("meaning", vec![3.0, 0.0]);
+    let (words, meaning) = (memory("words", "a tale of the sea"), memory("meaning", "an ocean story"));
+    let mut index = index([words.clone(), meaning.clone()]);
+    meant(&mut index, &[(&words, &[0.0, 2.0]), (&meaning, &[3.0, 0.0])]);
     let mut query = query("deep water fable");
     assert!(index.recall(&query).is_empty());
-    query.meaning = Some((&vectors, &[1.0, 0.1]));
+    query.meaning = Some(&[10.0, 1.0]);
     let hits = index.recall(&query);
-    assert_eq!(ids(&hits), ["meaning", "words"]);
-    assert_eq!((hits[0].signals[0].name, hits[0].signals[0].value), ("meaning", 0.5));
-    query.meaning = Some((&vectors, &[1.0]));
-    assert!(index.recall(&query).is_empty());
+    assert_eq!(ids(&hits), ["meaning"], "what is far in meaning and shares no word is not found");
+    query.text = "tale of deep water";
+    let hits = index.recall(&query);
+    assert_eq!(ids(&hits), ["words", "meaning"], "the words count more");
+    assert_eq!(hits[1].signals.first().map(|signal| (signal.name, signal.value)), Some(("meaning", 0.5)));
+    query.meaning = Some(&[1.0]);
+    assert_eq!(ids(&index.recall(&query)), ["words"], "a vector that does not fit says nothing");
+}
+
+// spec: L8
+#[test]
+fn a_document_whose_meaning_is_unknown_stands_between() {
+    let all = ["near", "unknown", "far"].map(|name| memory(name, &format!("a bird {name}")));
+    let mut index = index(all.clone());
+    meant(&mut index, &[(&all[0], &[1.0, 0.0]), (&all[2], &[0.0, 1.0])]);
+    assert_eq!(index.without_meaning(9), ["unknown"]);
+    assert_eq!(index.without_meaning(2), Vec::<&str>::new(), "there is room for no more");
+    let mut query = query("bird");
+    query.meaning = Some(&[1.0, 0.0]);
+    assert_eq!(ids(&index.recall(&query)), ["near", "unknown", "far"]);
+}
+
+// spec: L9
+#[test]
+fn a_meaning_is_kept_as_long_as_its_text() {
+    let before = memory("a", "a bird");
+    let mut index = index([before.clone()]);
+    meant(&mut index, &[(&before, &[1.0])]);
+    let moved = Document { id: "b".into(), stamp: 7, time: None, ..before.clone() };
+    index.update([moved], ["a"]);
+    assert!(index.without_meaning(9).is_empty() && !index.forget_meanings(), "the text is the same elsewhere");
+    index.update([Document { body: "two birds".into(), ..before }], ["b"]);
+    assert_eq!(index.without_meaning(9), ["a"]);
+    assert!(index.forget_meanings() && index.vectors.is_empty());
 }
 
 #[test]
@@ -432,7 +469,7 @@ proptest! {
         prop_assert!(Index::from_bytes(&bytes).is_none());
         prop_assert!(Index::from_bytes(&noise).is_none());
         let body = noise;
-        let summed = [b"sjrecal1".as_slice(), &crc32c::crc32c(&body).to_le_bytes(), &body].concat();
+        let summed = [b"sjrecal2".as_slice(), &crc32c::crc32c(&body).to_le_bytes(), &body].concat();
         drop(Index::from_bytes(&summed));
     }
 

@@ -1,8 +1,8 @@
 //! Text to words, for any script: compatibility forms and accents folded, identifiers taken apart, scripts without
 //! spaces as overlapping pairs. The same for documents and for questions.
 
-use icu_normalizer::{ComposingNormalizerBorrowed, DecomposingNormalizerBorrowed};
 use std::borrow::Cow;
+use unicode_normalization::UnicodeNormalization;
 
 /// What a text is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,12 +67,8 @@ fn folded(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return Cow::Borrowed(text);
     }
-    let bare: String = DecomposingNormalizerBorrowed::new_nfkd()
-        .normalize(text)
-        .chars()
-        .filter(|c| !matches!(c, '\u{300}'..='\u{36f}' | '\u{200b}'..='\u{200d}' | '\u{feff}' | '\u{ad}'))
-        .collect();
-    Cow::Owned(ComposingNormalizerBorrowed::new_nfc().normalize(&bare).into_owned())
+    let is_dropped = |c: &char| matches!(c, '\u{300}'..='\u{36f}' | '\u{200b}'..='\u{200d}' | '\u{feff}' | '\u{ad}');
+    text.nfkd().filter(|c| !is_dropped(c)).nfc().collect()
 }
 
 /// Scripts that are written without spaces.

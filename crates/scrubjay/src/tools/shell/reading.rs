@@ -36,6 +36,27 @@ pub fn plain_commands(line: &str) -> Option<Vec<Vec<String>>> {
     (!commands.is_empty()).then_some(commands)
 }
 
+/// The commands of one pipeline, or of one plain command: nothing before it, beside it or after it.
+pub(crate) fn pipeline(line: &str) -> Option<Vec<Vec<String>>> {
+    let commands = plain_commands(line)?;
+    let mut parser = Parser::new();
+    parser.set_language(&tree_sitter_bash::LANGUAGE.into()).ok()?;
+    let tree = parser.parse(in_ascii(line), None)?;
+    let mut node = tree.root_node();
+    loop {
+        let mut parts = children(node).filter(|child| child.kind() != "file_redirect" && child.kind() != "\n");
+        match node.kind() {
+            "program" | "redirected_statement" => node = parts.next().filter(|_| parts.next().is_none())?,
+            "command" => return Some(commands),
+            "pipeline" => {
+                let plain = |kind: &str| matches!(kind, "command" | "redirected_statement" | "|");
+                return parts.all(|part| plain(part.kind())).then_some(commands);
+            }
+            _ => return None,
+        }
+    }
+}
+
 /// Whether things are nested deeper than anybody would write them, and deeper than the functions below may go.
 fn is_deep(root: Node<'_>) -> bool {
     const DEEPEST: u32 = 100;

@@ -165,6 +165,20 @@ pub(crate) fn code(text: &str) -> String {
     format!("{mark}{pad}{text}{pad}{mark}")
 }
 
+/// What people tell an agent to do.
+const VERBS: [&str; 5] = [
+    "use edit change touch work commit push run write read add remove delete modify create make do fix update keep call",
+    "install merge rebase rename move refactor implement test build deploy release send post show tell answer reply",
+    "speak respond ask start stop open close apply copy import log print format lint report include support return try",
+    "set leave put let squash amend force replace rewrite restart migrate look check finish continue go store save break",
+    "skip mock stub hard-code disable enable download upload publish revert reset stage tag bump upgrade downgrade",
+];
+
+/// Whether a word is one of them.
+pub(crate) fn is_verb(word: &str) -> bool {
+    VERBS.iter().flat_map(|line| line.split(' ')).any(|verb| verb == word)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,0 +1,218 @@
+//! Which memories say the same, and which contradict each other: found by rare words they have in common, decided saying by
+//! saying. Only those that need no judgement are merged, and everything both say is still said.
+
+use super::sayings::{Kinship, Saying, is_said, sayings};
+use crate::limits::Limits;
+use crate::memory::Topic;
+use crate::memory::recall::content_words;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// Of all words of two memories, in percent, that duplicates have in common.
+const DUPLICATE: usize = 70;
+/// The same for memories that a model should look at.
+const ALIKE: usize = 50;
+/// Two memories that share a word which more have than this are not worth comparing for it.
+const RARE: usize = 32;
+/// A word that no more memories have than this names a thing.
+const SPECIFIC: usize = 3;
+
+/// A memory, taken apart.
+#[derive(Debug, Clone)]
+pub(super) struct Taken {
+    pub(super) path: String,
+    pub(super) topic: Topic,
+    pub(super) words: BTreeSet<String>,
+    pub(super) sayings: Vec<Saying>,
+}
+
+impl Taken {
+    pub(super) fn of(path: &str, topic: &Topic) -> Self {
+        let words = content_words(&format!("{}\n{}\n{}", topic.name, topic.description, topic.body));
+        Self { path: path.to_owned(), topic: topic.clone(), words, sayings: sayings(&topic.body) }
+    }
+
+    fn shares(&self, other: &Taken) -> usize {
+        let shared = self.words.intersection(&other.words).count();
+        100 * shared / (self.words.len() + other.words.len() - shared).max(1)
+    }
+
+    /// Whether it says all that another says, its description included.
+    fn says_all_of(&self, other: &Taken) -> bool {
+        let description = Saying::of(&other.topic.description);
+        let described = description.words.is_subset(&self.words);
+        described && !other.sayings.is_empty() && other.sayings.iter().all(|saying| is_said(saying, &self.sayings))
+    }
+}
+
+/// How two memories stand to each other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Relation {
+    /// They say the same, as far as code can tell.
+    Same,
+    /// They speak of one thing and do not agree: a saying of the first, a saying of the second.
+    Disputed(String, String),
+    /// They are much alike; somebody should look.
+    Alike,
+}
+
+/// Words that so many memories have that two which share them need not speak of the same thing.
+pub(super) fn common(taken: &[Taken]) -> BTreeSet<String> {
+    let mut counts: BTreeMap<&String, usize> = BTreeMap::new();
+    taken.iter().flat_map(|one| &one.words).for_each(|word| *counts.entry(word).or_default() += 1);
+    let most = SPECIFIC.max(taken.len() / 100);
+    counts.into_iter().filter(|(_, count)| *count > most).map(|(word, _)| word.clone()).collect()
+}
+
+/// How two memories stand to each other, if they have anything to do with each other. `common` words tell no thing from
+/// another.
+pub(super) fn relation(one: &Taken, other: &Taken, common: &BTreeSet<String>) -> Option<Relation> {
+    let titles = |taken: &Taken| content_words(&format!("{}\n{}", taken.topic.name, taken.topic.description));
+    let share = |a: &BTreeSet<String>, b: &BTreeSet<String>| a.intersection(b).any(|word| !common.contains(word));
+    let same_title = share(&titles(one), &titles(other));
+    let shared = one.shares(other);
+    let pairs = one.sayings.iter().flat_map(|a| other.sayings.iter().map(move |b| (a, b)));
+    // What the other memory says as well is no dispute with what it says besides.
+    let open = |(a, b): &(&Saying, &Saying)| {
+        a.kinship(b) == Kinship::Disputes && !is_said(a, &other.sayings) && !is_said(b, &one.sayings)
+    };
+    let mut disputes = pairs.filter(open).peekable();
+    if disputes.peek().is_some() {
+        // The same words about two things: neither a contradiction nor a duplicate.
+        let about_one_thing = |(a, b): &(&Saying, &Saying)| same_title || share(&a.words, &b.words);
+        let found = disputes.find(about_one_thing);
+        return found.map(|(a, b)| Relation::Disputed(a.text.clone(), b.text.clone()));
+    }
+    let same_kind = one.topic.kind == other.topic.kind;
+    match same_kind && (shared >= DUPLICATE || one.says_all_of(other) || other.says_all_of(one)) {
+        true => Some(Relation::Same),
+        false => (shared >= ALIKE && share(&one.words, &other.words)).then_some(Relation::Alike),
+    }
+}
+
+/// Pairs that have rare words in common, those with the most first.
+pub(super) fn pairs(taken: &[Taken], limits: &Limits) -> Vec<(usize, usize)> {
+    let mut holders: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (at, one) in taken.iter().enumerate() {
+        one.words.iter().for_each(|word| holders.entry(word).or_default().push(at));
+    }
+    let rare = RARE.max(taken.len() / 20);
+    let mut counts: HashMap<(usize, usize), usize> = HashMap::new();
+    for holders in holders.values().filter(|holders| holders.len() <= rare) {
+        for (at, one) in holders.iter().enumerate() {
+            holders[at + 1..].iter().for_each(|other| *counts.entry((*one, *other)).or_default() += 1);
+        }
+    }
+    let mut pairs: Vec<((usize, usize), usize)> = counts.into_iter().collect();
+    pairs.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
+    pairs.truncate(usize::try_from(limits.dream_alike_pairs).unwrap_or(usize::MAX));
+    pairs.into_iter().map(|(pair, _)| pair).collect()
+}
+
+/// One memory that says what two say: the text of the first, and what only the second says.
+pub(super) fn merged(kept: &Taken, gone: &Taken) -> Topic {
+    let description = Saying::of(&gone.topic.description);
+    let mut body = kept.topic.body.trim_end().to_owned();
+    let mut known = kept.sayings.clone();
+    let mut words = kept.words.clone();
+    let mut was_item = kept.sayings.last().is_some_and(|last| last.is_item);
+    for saying in gone.sayings.iter() {
+        if is_said(saying, &known) {
+            continue;
+        }
+        body.push_str(if was_item && saying.is_item { "\n" } else { "\n\n" });
+        body.push_str(if saying.is_item { "- " } else { "" });
+        body.push_str(&saying.text);
+        was_item = saying.is_item;
+        words.extend(saying.words.iter().cloned());
+        known.push(saying.clone());
+    }
+    if description.says_something() && !description.words.is_subset(&words) {
+        body.push_str(&format!("\n\n{}", description.text));
+    }
+    Topic { body: body.trim_start().to_owned() + "\n", ..kept.topic.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::Kind;
+    use proptest::prelude::*;
+
+    fn taken(path: &str, description: &str, body: &str) -> Taken {
+        let (name, kind) = (description.to_owned(), Kind::Reference);
+        Taken::of(path, &Topic { name, description: description.to_owned(), kind, body: body.to_owned() })
+    }
+
+    // spec: Z6
+    #[test]
+    fn duplicates_are_told_from_contradictions_and_from_neighbours() {
+        let staging =
+            taken("a.md", "staging database", "The staging database listens on port 5433. Ask Ada for the password.");
+        let same = taken(
+            "b.md",
+            "the staging database",
+            "Ask Ada for the password. The staging database listens on port 5433.",
+        );
+        let more = taken(
+            "c.md",
+            "staging database",
+            "The staging database listens on port 5433. Ask Ada for the password. It sleeps at night.",
+        );
+        let moved =
+            taken("d.md", "staging database", "The staging database listens on port 6543. Ask Ada for the password.");
+        let other = taken("e.md", "release notes", "Release notes are written by Grace before each release.");
+        let none = BTreeSet::new();
+        assert_eq!(relation(&staging, &same, &none), Some(Relation::Same));
+        assert_eq!(relation(&staging, &more, &none), Some(Relation::Same));
+        let disputed = relation(&moved, &staging, &none);
+        assert!(
+            matches!(&disputed, Some(Relation::Disputed(a, b)) if a.contains("6543") && b.contains("5433")),
+            "{disputed:?}"
+        );
+        assert_eq!(relation(&staging, &other, &none), None);
+        let all = [staging, same, more, moved, other];
+        let pairs = pairs(&all, &Limits::default());
+        assert!(pairs.contains(&(0, 1)) && !pairs.iter().any(|(_, b)| *b == 4), "{pairs:?}");
+    }
+
+    #[test]
+    fn what_differs_in_its_subject_is_no_contradiction() {
+        let services: Vec<Taken> = ["amsel", "drossel", "fink", "star", "meise"]
+            .iter()
+            .map(|bird| taken(&format!("{bird}.md"), bird, &format!("Ask Ada before you clear {bird}.")))
+            .collect();
+        let common = common(&services);
+        assert!(common.contains("clear") && !common.contains("fink"), "{common:?}");
+        assert_eq!(relation(&services[0], &services[1], &common), None);
+        let again = taken("again.md", "fink", "Ask Grace before you clear fink.");
+        assert!(matches!(relation(&services[2], &again, &common), Some(Relation::Disputed(..))));
+    }
+
+    // spec: Z6
+    #[test]
+    fn a_merged_memory_says_what_both_said() {
+        let one = taken("a.md", "tests", "Never mock the database.\n\n- run them twice\n");
+        let other = taken(
+            "b.md",
+            "tests with the real database",
+            "Do not ever mock the database!\n- run them twice\n- seed with 7\n",
+        );
+        let both = merged(&one, &other);
+        assert_eq!(
+            both.body,
+            "Never mock the database.\n\n- run them twice\n\nDo not ever mock the database!\n\n- seed with 7\n\ntests with the real database\n"
+        );
+    }
+
+    proptest! {
+        // spec: Z6
+        #[test]
+        fn whatever_is_merged_both_are_still_said(one in "([a-e]{3,4} [f-k]{3,4} ?[0-9]?(\\. |\n- |\n\n)){1,5}", other in "([a-e]{3,4} [f-k]{3,4} ?[0-9]?(\\. |\n- |\n\n)){1,5}") {
+            let (one, other) = (taken("a.md", "one thing", &one), taken("b.md", "another thing", &other));
+            let both = sayings(&merged(&one, &other).body);
+            for saying in one.sayings.iter().chain(&other.sayings) {
+                prop_assert!(is_said(saying, &both), "{:?} is lost in {:?}", saying.text, both);
+            }
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! What is new since the last dream, and where words that a dream quotes were said.
+//!
+//! Evidence is what a person or the model said in a conversation, and the daily logs. What was recalled, what instruction
+//! files say, summaries and the memory itself are not: a memory never proves itself.
+
+use super::seen::Seen;
+use crate::limits::Limits;
+use crate::memory::provenance::{Source, Speaker};
+use crate::memory::recall::content_words;
+use crate::message::Origin;
+use crate::transcript::{self, Entry};
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A day that was logged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Log {
+    /// Its path below the memory directory.
+    pub(super) path: String,
+    /// The day.
+    pub(super) day: Date,
+    /// How long it is.
+    pub(super) bytes: u64,
+}
+
+/// Something that was said since the last dream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Said {
+    pub(super) session: String,
+    pub(super) message: String,
+    pub(super) day: Date,
+    pub(super) speaker: Speaker,
+    pub(super) text: String,
+}
+
+/// Everything that was said since the last dream.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Evidence {
+    pub(super) said: Vec<Said>,
+    /// Days that were logged: path and text.
+    pub(super) logs: Vec<(Log, String)>,
+}
+
+/// Transcripts that went on since the last dream, the newest first, without the one that is being written.
+pub(super) fn sessions_since(folder: &Path, last: Option<Timestamp>, current: &str) -> io::Result<Vec<PathBuf>> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let entry = entry?;
+        let path = entry.path();
+        let is_session = path.extension().is_some_and(|extension| extension == "jsonl");
+        let is_current = path.file_stem().is_some_and(|stem| stem == current);
+        let Ok(meta) = entry.metadata() else { continue };
+        let modified = meta.modified().ok().and_then(|time| Timestamp::try_from(time).ok());
+        if let Some(modified) = modified.filter(|_| is_session && !is_current && meta.is_file())
+            && last.is_none_or(|last| modified > last)
+        {
+            found.push((modified, path));
+        }
+    }
+    found.sort_by(|a, b| b.cmp(a));
+    Ok(found.into_iter().map(|(_, path)| path).collect())
+}
+
+/// Days before today that were logged and that no dream has read to their end.
+pub(super) fn unread_logs(memory: &Path, seen: &Seen, today: Date) -> io::Result<Vec<Log>> {
+    let mut found = Vec::new();
+    let mut pending = vec![memory.join(crate::memory::name::LOGS)];
+    while let Some(dir) = pending.pop() {
+        let entries = match fs::read_dir(&dir) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            entries => entries?,
+        };
+        for entry in entries {
+            let (path, kind) = entry.and_then(|entry| Ok((entry.path(), entry.file_type()?)))?;
+            let day = path.file_stem().and_then(|stem| stem.to_str()?.parse::<Date>().ok());
+            match day.filter(|day| kind.is_file() && *day < today) {
+                Some(day) => found.extend(log_at(memory, &path, day)),
+                None if kind.is_dir() => pending.push(path),
+                None => {}
+            }
+        }
+    }
+    found.retain(|log| seen.logs.get(&log.path) != Some(&log.bytes));
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(found)
+}
+
+fn log_at(memory: &Path, path: &Path, day: Date) -> Option<Log> {
+    let inside = path.strip_prefix(memory).ok()?.to_str()?.to_owned();
+    Some(Log { path: inside, day, bytes: fs::metadata(path).ok()?.len() })
+}
+
+impl Evidence {
+    /// Read what was said in these transcripts since the last dream, within limits; what cannot be read proves nothing.
+    pub(super) fn read(news: &super::gates::News, memory: &Path, zone: &TimeZone, limits: &Limits) -> Self {
+        let mut room = limits.dream_transcript_bytes;
+        let mut evidence = Self::default();
+        for path in &news.sessions {
+            let bytes = fs::metadata(path).map_or(u64::MAX, |meta| meta.len());
+            if bytes > room {
+                continue;
+            }
+            room -= bytes;
+            evidence.said.extend(said_in(path, news.last, zone, limits));
+        }
+        for log in &news.logs {
+            let text = crate::tools::beginning(&memory.join(&log.path), limits.memory_file_bytes).unwrap_or_default();
+            evidence.logs.push((log.clone(), String::from_utf8_lossy(&text).into_owned()));
+        }
+        evidence
+    }
+
+    /// Whether anybody said anything.
+    pub(super) fn is_empty(&self) -> bool {
+        self.logs.is_empty() && !self.said.iter().any(|said| said.speaker == Speaker::Person)
+    }
+
+    /// Where these exact words were said, by the person if they said them anywhere.
+    pub(super) fn source_of(&self, quote: &str) -> Option<(Source, Date)> {
+        const LEAST_WORDS: usize = 2;
+        let quote = one_line(quote);
+        if content_words(&quote).len() < LEAST_WORDS {
+            return None;
+        }
+        let holds = |said: &&Said| one_line(&said.text).contains(&quote);
+        let by_person = self.said.iter().filter(|said| said.speaker == Speaker::Person).find(holds);
+        let said = by_person.or_else(|| self.said.iter().find(holds));
+        let cited = |said: &Said| Source {
+            speaker: said.speaker.clone(),
+            session: said.session.clone(),
+            message: said.message.clone(),
+            quote: quote.clone(),
+        };
+        if let Some(said) = said {
+            return Some((cited(said), said.day));
+        }
+        let (log, _) = self.logs.iter().find(|(_, text)| one_line(text).contains(&quote))?;
+        // The agent wrote the log; what the person said in the same words makes it theirs.
+        let source = self.said_by_person(&quote).map(cited).unwrap_or_else(|| Source {
+            speaker: Speaker::Assistant,
+            session: String::new(),
+            message: log.path.clone(),
+            quote: quote.clone(),
+        });
+        Some((source, log.day))
+    }
+
+    /// A message of the person's that has most of the words.
+    fn said_by_person(&self, quote: &str) -> Option<&Said> {
+        let words = content_words(quote);
+        let has_most = |said: &&Said| {
+            let shared = words.intersection(&content_words(&said.text)).count();
+            said.speaker == Speaker::Person && shared * 2 > words.len()
+        };
+        self.said.iter().find(has_most)
+    }
+}
+
+fn said_in(path: &Path, last: Option<Timestamp>, zone: &TimeZone, limits: &Limits) -> Vec<Said> {
+    let session = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let records = transcript::read(path, limits).map(|reading| reading.records).unwrap_or_default();
+    let said = records.into_iter().filter_map(|record| match record.entry {
+        Entry::Said(message) => Some(message),
+        _ => None,
+    });
+    let heard = said.filter(|message| last.is_none_or(|last| message.at > last)).filter_map(|message| {
+        let speaker = match message.origin {
+            Origin::Person => Speaker::Person,
+            Origin::Model => Speaker::Assistant,
+            _ => return None,
+        };
+        let (session, message_id) = (session.clone(), message.id.to_string());
+        let day = message.at.to_zoned(zone.clone()).date();
+        Some(Said { session, message: message_id, day, speaker, text: message.text() })
+    });
+    heard.collect()
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

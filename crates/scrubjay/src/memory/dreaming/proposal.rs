@@ -1,0 +1,97 @@
+//! What a dream would have done and did not do by itself, kept for a person: a diff, the reasons, and what it was decided
+//! upon.
+
+use super::DreamError;
+use super::world::Step;
+use crate::digest::Digest;
+use crate::memory::diff;
+use crate::paths;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// How a proposal stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    /// Somebody should look at it.
+    Waiting,
+    /// It was applied.
+    Applied,
+    /// It was rejected, and is not proposed again.
+    Rejected,
+}
+
+/// What a dream proposes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Proposal {
+    /// Its name, made from what it says.
+    pub id: String,
+    /// When it was dreamt.
+    pub at: Timestamp,
+    /// How it stands.
+    pub standing: Standing,
+    /// Why it waits.
+    pub reasons: Vec<String>,
+    /// What it would do, as `diff -u` shows it.
+    pub diff: String,
+    /// The same, step by step, with the digests it was decided upon.
+    pub steps: Vec<Step>,
+}
+
+impl fmt::Display for Proposal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{} · {} · waits because {}", self.id, self.at, self.reasons.join("; "))?;
+        f.write_str(&self.diff)
+    }
+}
+
+impl Proposal {
+    pub(super) fn new(at: Timestamp, steps: Vec<Step>, reasons: Vec<String>) -> Self {
+        let said: String =
+            steps.iter().map(|step| format!("{}\n{}\n", step.path, step.after.as_deref().unwrap_or("\0"))).collect();
+        let id = Digest::of(said.as_bytes()).as_str()[..12].to_owned();
+        let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        let diff =
+            steps.iter().map(|step| diff::unified(&step.path, &text(&step.before), &text(&step.after))).collect();
+        Self { id, at, standing: Standing::Waiting, reasons, diff, steps }
+    }
+
+    fn file(dreams: &Path, id: &str) -> PathBuf {
+        // An id comes from a command line; nothing in it may lead elsewhere.
+        let plain: String = id.chars().filter(char::is_ascii_alphanumeric).collect();
+        dreams.join(format!("{plain}.json"))
+    }
+
+    /// Keep it, unless it was proposed before: then whatever became of it stands.
+    pub(super) fn keep(&self, dreams: &Path) -> std::io::Result<bool> {
+        match Self::file(dreams, &self.id).exists() {
+            true => Ok(false),
+            false => self.write(dreams).map(|()| true),
+        }
+    }
+
+    pub(super) fn write(&self, dreams: &Path) -> std::io::Result<()> {
+        paths::create_dir_private(dreams)?;
+        let json = serde_json::to_vec_pretty(self).map_err(std::io::Error::other)?;
+        paths::write_private(&Self::file(dreams, &self.id), &json)
+    }
+
+    pub(super) fn read(dreams: &Path, id: &str) -> Result<Self, DreamError> {
+        let bytes = std::fs::read(Self::file(dreams, id)).ok();
+        let known = bytes.and_then(|bytes| serde_json::from_slice::<Self>(&bytes).ok());
+        known.ok_or_else(|| DreamError::NoProposal(id.to_owned()))
+    }
+
+    /// Those that wait, the newest first. What cannot be read is none.
+    pub(super) fn waiting(dreams: &Path) -> Vec<Self> {
+        let entries = std::fs::read_dir(dreams).into_iter().flatten().flatten();
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        let ids = names.filter_map(|name| name.strip_suffix(".json").map(str::to_owned));
+        let mut found: Vec<Self> = ids.filter_map(|id| Self::read(dreams, &id).ok()).collect();
+        found.retain(|proposal| proposal.standing == Standing::Waiting);
+        found.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| a.id.cmp(&b.id)));
+        found
+    }
+}

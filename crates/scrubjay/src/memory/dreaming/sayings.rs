@@ -1,0 +1,265 @@
+//! What a memory says, one saying at a time: a sentence, an item of a list, a heading, a block of code. Two sayings are
+//! compared by their words, never by their meaning, so that code decides only what needs no judgement.
+
+use crate::memory::recall::{content_sequence, words};
+use std::collections::BTreeSet;
+
+/// Words that turn a saying round. They carry no topic, and a saying without them is another one.
+const TURNS: &[&str] = &[
+    "not", "no", "never", "none", "without", "cannot", "neither", "nor", "always", "only", "except", "unless", "until",
+    "before", "after", "avoid", "stop", "instead", "longer", "must", "should", "optional", "off", "more", "less",
+    "most", "least", "all", "any", "some", "nicht", "kein", "nie", "immer", "ne", "pas", "jamais", "不", "没", "別",
+    "别",
+];
+/// Those of them that deny.
+const DENIALS: &[&str] = &[
+    "not", "no", "never", "none", "without", "cannot", "neither", "nor", "avoid", "stop", "off", "nicht", "kein",
+    "nie", "pas", "jamais", "不", "没", "別", "别",
+];
+
+/// Something that a memory says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Saying {
+    /// As it is written, without the mark of its list.
+    pub(super) text: String,
+    /// The words that tell it from others.
+    pub(super) words: BTreeSet<String>,
+    /// The same in their order: who reports to whom is a matter of order alone.
+    order: Vec<String>,
+    /// The words in it that turn it round.
+    turns: BTreeSet<&'static str>,
+    /// Whether it is an item of a list.
+    pub(super) is_item: bool,
+}
+
+/// How two sayings stand to each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kinship {
+    /// They say the same, or the first says what the second does and more.
+    Covers,
+    /// They speak of the same thing and differ in a detail or a denial: one of them may be wrong.
+    Disputes,
+    /// They have nothing to do with each other.
+    Apart,
+}
+
+impl Saying {
+    pub(super) fn of(text: &str) -> Self {
+        let text = text.trim();
+        let plain = without_targets(text).replace("n't", " not").replace("n’t", " not").to_lowercase();
+        let all: Vec<String> = words(&plain).collect();
+        let has = |turn: &&&str| all.iter().any(|word| word == **turn) || (!turn.is_ascii() && plain.contains(**turn));
+        let turns = TURNS.iter().filter(has).copied().collect();
+        let topical = all.iter().filter(|word| !TURNS.contains(&word.as_str()));
+        let order: Vec<String> = topical.flat_map(|word| content_sequence(word)).collect();
+        Self { text: text.to_owned(), words: order.iter().cloned().collect(), order, turns, is_item: false }
+    }
+
+    /// Whether it says anything that could be true or false.
+    pub(super) fn says_something(&self) -> bool {
+        self.words.len() >= 2
+    }
+
+    pub(super) fn denies(&self) -> bool {
+        self.turns.iter().filter(|turn| DENIALS.contains(turn)).count() % 2 == 1
+    }
+
+    /// How it stands to another.
+    pub(super) fn kinship(&self, other: &Saying) -> Kinship {
+        // Of two lines that nobody would call sentences, only the same one is the same.
+        if self.text == other.text {
+            return Kinship::Covers;
+        }
+        if !self.says_something() || !other.says_something() {
+            return Kinship::Apart;
+        }
+        if self.turns == other.turns && follows(&other.order, &self.order) {
+            return Kinship::Covers;
+        }
+        let shared = self.words.intersection(&other.words).count();
+        let (ours, theirs) = (self.words.len() - shared, other.words.len() - shared);
+        let (all, most) = (shared + ours + theirs, ours.max(theirs));
+        let mostly_shared = shared >= 2 && shared * 2 >= all;
+        let denied = self.denies() != other.denies();
+        // A detail each, or the same thing affirmed and denied; more than a few words apart are two things.
+        let differ = most <= DETAIL && ((ours > 0 && theirs > 0) || denied);
+        if mostly_shared && differ { Kinship::Disputes } else { Kinship::Apart }
+    }
+}
+
+/// A text without the memories its links lead to: where they lie is not what it says.
+fn without_targets(text: &str) -> String {
+    let mut parts = text.split("](");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let target = part.split_once(')').filter(|(target, _)| target.ends_with(".md") && !target.contains(':'));
+        match target {
+            Some((_, rest)) => out.push_str(&format!("] {rest}")),
+            None => out.push_str(&format!("]({part}")),
+        }
+    }
+    out
+}
+
+/// Whether these words stand in those, in their order.
+fn follows(words: &[String], among: &[String]) -> bool {
+    let mut rest = among.iter();
+    words.iter().all(|word| rest.any(|other| other == word))
+}
+
+/// Words in which two sayings about one thing may differ.
+const DETAIL: usize = 3;
+
+/// What a text says, in order.
+pub(super) fn sayings(text: &str) -> Vec<Saying> {
+    let mut found = Vec::new();
+    let mut paragraph = String::new();
+    let mut fence: Option<String> = None;
+    for line in text.lines() {
+        let trimmed = line.trim();
+        if let Some(mut block) = fence.take() {
+            block.push_str(line);
+            match trimmed.starts_with("```") {
+                true => found.push(Saying::of(&block)),
+                false => fence = Some(block + "\n"),
+            }
+            continue;
+        }
+        if trimmed.starts_with("```") {
+            sentences(&mut paragraph, &mut found);
+            fence = Some(format!("{line}\n"));
+        } else if trimmed.is_empty() {
+            sentences(&mut paragraph, &mut found);
+        } else if let Some(item) = item(trimmed) {
+            sentences(&mut paragraph, &mut found);
+            found.push(Saying { is_item: true, ..Saying::of(item) });
+        } else if trimmed.starts_with(['#', '|', '>']) {
+            sentences(&mut paragraph, &mut found);
+            found.push(Saying::of(trimmed));
+        } else {
+            paragraph.push_str(trimmed);
+            paragraph.push(' ');
+        }
+    }
+    found.extend(fence.as_deref().map(Saying::of));
+    sentences(&mut paragraph, &mut found);
+    found
+}
+
+fn item(line: &str) -> Option<&str> {
+    let plain = line.strip_prefix("- ").or_else(|| line.strip_prefix("* ")).or_else(|| line.strip_prefix("+ "));
+    let digits = line.len() - line.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let numbered = || line[digits..].strip_prefix(". ").filter(|_| digits > 0);
+    plain.or_else(numbered)
+}
+
+/// The sentences of a paragraph, which is empty afterwards.
+fn sentences(paragraph: &mut String, found: &mut Vec<Saying>) {
+    let text = std::mem::take(paragraph);
+    let mut from = 0;
+    let mut chars = text.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        let next = chars.peek().map(|(_, next)| *next);
+        let ends = match c {
+            '。' | '！' | '？' => true,
+            '!' | '?' => next.is_none_or(char::is_whitespace),
+            '.' => next.is_none_or(char::is_whitespace) && !is_short(&text[from..at]),
+            _ => false,
+        };
+        if ends {
+            let end = at + c.len_utf8();
+            found.extend(some(&text[from..end]));
+            from = end;
+        }
+    }
+    found.extend(some(&text[from..]));
+}
+
+fn some(text: &str) -> Option<Saying> {
+    (!text.trim().is_empty()).then(|| Saying::of(text))
+}
+
+/// Whether the word before a full stop is a short form and no end: `e.g.`, `Dr.`, `J.`
+fn is_short(before: &str) -> bool {
+    const SHORT: &[&str] =
+        &["e.g", "i.e", "dr", "mr", "mrs", "ms", "prof", "st", "no", "vs", "etc", "cf", "approx", "ca"];
+    let word = before.rsplit(char::is_whitespace).next().unwrap_or_default().to_lowercase();
+    SHORT.contains(&word.trim_start_matches('('))
+        || (word.chars().count() == 1 && word.chars().all(char::is_alphabetic))
+}
+
+/// Whether everything that `saying` says is said by one of these.
+pub(super) fn is_said(saying: &Saying, by: &[Saying]) -> bool {
+    by.iter().any(|other| other.kinship(saying) == Kinship::Covers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn texts(text: &str) -> Vec<String> {
+        sayings(text).into_iter().map(|saying| saying.text).collect()
+    }
+
+    #[test]
+    fn a_text_is_taken_apart_where_a_reader_would() {
+        let text = "# Deploying\n\nDeploys run on port\n5433, e.g. at night. Ask Dr. Ada first!\n- one thing\n2. another\n\n```\nlet a = 1.0;\nlet b;\n```\n**Why:** v1.2 broke. 发布在周五。别忘了";
+        assert_eq!(
+            texts(text),
+            [
+                "# Deploying",
+                "Deploys run on port 5433, e.g. at night.",
+                "Ask Dr. Ada first!",
+                "one thing",
+                "another",
+                "```\nlet a = 1.0;\nlet b;\n```",
+                "**Why:** v1.2 broke.",
+                "发布在周五。",
+                "别忘了"
+            ]
+        );
+        assert_eq!(texts("```\nnever closed"), ["```\nnever closed"]);
+    }
+
+    #[test]
+    fn sayings_cover_dispute_or_have_nothing_to_do_with_each_other() {
+        use Kinship::{Apart, Covers, Disputes};
+        for (one, other, kinship) in [
+            ("The staging database listens on port 5433.", "the staging database listens on port 5433", Covers),
+            ("The staging database listens on port 5433 since May.", "Staging database listens on port 5433.", Covers),
+            ("Staging database listens on port 5433.", "The staging database listens on port 5434.", Disputes),
+            ("Use tabs in Makefiles.", "Never use tabs in Makefiles.", Disputes),
+            ("Don't mock the database.", "Do not mock the database.", Covers),
+            ("Mock the database.", "Do not mock the database.", Disputes),
+            ("Only Ada approves releases.", "Ada approves releases.", Apart),
+            ("Deploys happen on Friday.", "Deploys happen on Tuesday.", Disputes),
+            ("The API client retries five times.", "Coffee is in the kitchen.", Apart),
+            ("Staging runs on port 5433 behind nginx.", "Production runs on port 443 behind haproxy.", Apart),
+            ("See [the rules](a.md) first.", "See the rules first.", Covers),
+            ("Rules are [here](https://a.example/x).", "Rules are here.", Covers),
+            ("Rules are here.", "Rules are [here](https://a.example/x).", Apart),
+            ("Alan reports to Grace.", "Grace reports to Alan.", Apart),
+            ("yes", "yes", Covers),
+            ("yes", "no", Apart),
+        ] {
+            let (one, other) = (Saying::of(one), Saying::of(other));
+            assert_eq!(one.kinship(&other), kinship, "{one:?} {other:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_lost_in_taking_apart(text in "([a-z]{1,5}[.!?]? ?|\n|- |`{3}\n|# |。){0,40}") {
+            let words = |text: &str| text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_owned).collect::<Vec<_>>();
+            let apart: Vec<String> = sayings(&text).iter().flat_map(|saying| words(&saying.text)).collect();
+            prop_assert_eq!(apart, words(&text));
+        }
+
+        #[test]
+        fn every_saying_covers_itself(text in ".{0,60}") {
+            let saying = Saying::of(&text);
+            prop_assert_eq!(saying.kinship(&saying), Kinship::Covers);
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! The memories a dream works on, and the steps it would take. What nobody confirmed and what is shared with others is not
+//! among them: a dream neither reads it to a model nor changes it.
+
+use crate::digest::Digest;
+use crate::limits::Limits;
+use crate::memory::provenance::Source;
+use crate::memory::{Entry, Memory, MemoryError, Topic, Trust};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A memory as a dream sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Known {
+    pub(super) entry: Entry,
+    pub(super) text: String,
+    pub(super) topic: Topic,
+    /// How far it may be trusted; `None`: nobody ever said.
+    pub(super) trust: Option<Trust>,
+    pub(super) sources: Vec<Source>,
+}
+
+impl Known {
+    /// The file with another topic in it. A header that says the same keeps its bytes.
+    pub(super) fn saying(&self, topic: &Topic, limits: &Limits) -> String {
+        let same_header = Topic { body: self.topic.body.clone(), ..topic.clone() } == self.topic;
+        match self.text.strip_suffix(&self.topic.body).filter(|_| same_header) {
+            Some(header) => format!("{header}{}", topic.body),
+            None => topic.text_over(&self.text, limits),
+        }
+    }
+}
+
+/// All of them, by path.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct World {
+    pub(super) memories: BTreeMap<String, Known>,
+}
+
+/// What a dream would do to one memory, and what that rests on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Step {
+    /// The memory.
+    pub path: String,
+    /// What it said when this was decided, by its digest; `None`: it is new.
+    pub base: Option<Digest>,
+    /// What it says now.
+    pub before: Option<String>,
+    /// What it is to say; `None`: it goes away.
+    pub after: Option<String>,
+    /// Memories whose facts it takes over.
+    #[serde(default)]
+    pub merged: Vec<String>,
+    /// The memory that takes over its facts.
+    #[serde(default)]
+    pub into: Option<String>,
+    /// Words that were said, which it rests on.
+    #[serde(default)]
+    pub sources: Vec<Source>,
+    /// Those words, also with their dates made absolute.
+    #[serde(skip)]
+    pub(super) support: String,
+    /// Whether its meaning, and so its age, stays.
+    #[serde(default)]
+    pub keeps_age: bool,
+    /// Why, in a few words.
+    pub because: String,
+}
+
+impl Step {
+    /// Whether a memory is lost by it: it goes away and nobody takes over what it said.
+    pub fn is_removal(&self) -> bool {
+        self.after.is_none() && self.into.is_none()
+    }
+}
+
+impl World {
+    /// Read what may be worked on. A memory that cannot be read is left alone.
+    pub(super) fn read(memory: &Memory, limits: &Limits) -> Result<Self, MemoryError> {
+        let mut memories = BTreeMap::new();
+        for entry in memory.list().filter(|entry| !entry.is_shared()) {
+            let Ok(Some((entry, text))) = memory.text(&entry.path) else { continue };
+            let basis = memory.rests_on(&entry.path).cloned();
+            let (trust, sources) = basis.map_or((None, Vec::new()), |basis| (Some(basis.trust), basis.sources));
+            let topic = Topic::read(&text, limits);
+            memories.insert(entry.path.clone(), Known { entry, text, topic, trust, sources });
+        }
+        Ok(Self { memories })
+    }
+
+    /// The same after these steps.
+    pub(super) fn after(&self, steps: &[Step], limits: &Limits) -> Self {
+        let mut world = self.clone();
+        for step in steps {
+            let Some(text) = &step.after else {
+                world.memories.remove(&step.path);
+                continue;
+            };
+            let stamp = self.memories.get(&step.path).map(|known| known.entry.stamp).unwrap_or_default();
+            let entry = Entry::of(step.path.clone(), text, stamp, limits);
+            let was = self.memories.get(&step.path);
+            let known = Known {
+                entry,
+                text: text.clone(),
+                topic: Topic::read(text, limits),
+                trust: was.and_then(|was| was.trust),
+                sources: was.map(|was| was.sources.clone()).unwrap_or_default(),
+            };
+            world.memories.insert(step.path.clone(), known);
+        }
+        world
+    }
+}
+
+/// Where the facts of each memory went, at the end of the chain.
+pub(super) fn successors(steps: &[Step]) -> BTreeMap<&str, &str> {
+    let next: BTreeMap<&str, &str> =
+        steps.iter().filter_map(|step| Some((step.path.as_str(), step.into.as_deref()?))).collect();
+    let end = |from: &str| {
+        let mut at = *next.get(from)?;
+        for _ in 0..next.len() {
+            match next.get(at) {
+                Some(further) => at = *further,
+                None => break,
+            }
+        }
+        Some(at)
+    };
+    next.keys().filter_map(|from| Some((*from, end(from)?))).collect()
+}

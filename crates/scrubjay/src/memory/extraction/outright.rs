@@ -1,0 +1,80 @@
+//! Extraction without a model: what the person said outright is saved through the same filter, and what they wanted
+//! forgotten is removed where it is clear what they mean.
+
+use super::super::explicit::{self, Said};
+use super::super::journal::Cause;
+use super::super::likeness::{Gist, Likeness};
+use super::super::recall::content_words;
+use super::super::store::{Change, Edit};
+use super::super::{Entry, Memory, Topic};
+use super::Scribe;
+use super::draft::Draft;
+use crate::message::Message;
+use std::sync::Arc;
+
+impl Scribe {
+    /// Do what the person said outright in these messages. Blocks.
+    pub fn take_down(&self, fresh: &[Arc<Message>]) {
+        for found in explicit::find(fresh, &self.grounds.zone) {
+            match found.said {
+                // What is refused is counted, and the reason stands in what is done.
+                Said::Remember(topic) => drop(self.save(&self.draft(&topic, &found.quote))),
+                Said::Forget(words) => self.forget(&words),
+            }
+        }
+    }
+
+    /// Do what the person wanted forgotten in these messages. Blocks.
+    pub fn let_go(&self, fresh: &[Arc<Message>]) {
+        let found = explicit::find(fresh, &self.grounds.zone);
+        found.into_iter().for_each(|found| match found.said {
+            Said::Forget(words) => self.forget(&words),
+            Said::Remember(_) => {}
+        });
+    }
+
+    /// A memory of its own, unless one says the contrary: then that one says this from now on, and its history the rest.
+    fn draft(&self, topic: &Topic, quote: &str) -> Draft {
+        let limits = &self.grounds.limits;
+        let contrary = self.memory.with(|memory| {
+            let gist = Gist::of(topic);
+            let mut alike = memory.list().filter(|entry| entry.kind == topic.kind);
+            alike.find_map(|entry| {
+                let (_, text) = memory.text(&entry.path).ok().flatten()?;
+                let is_contrary = Gist::of(&Topic::read(&text, limits)).likeness(&gist) == Likeness::Contrary;
+                is_contrary.then(|| (entry.path.clone(), text))
+            })
+        });
+        match contrary {
+            None => Draft::of(topic, quote),
+            Some((path, before)) => {
+                let text = topic.text_over(&before, limits);
+                Draft { path, text, cites: vec![quote.to_owned()], before: Some(before) }
+            }
+        }
+    }
+
+    /// Remove the one memory that these words name. Where it is not clear which, nothing is removed.
+    fn forget(&self, words: &str) {
+        let removed = self.memory.with(|memory| {
+            let entry = named(memory, words)?;
+            let cause = Cause::Extraction { session: self.grounds.session.to_string() };
+            let receipt = memory.commit(Change { cause, edits: vec![Edit::remove(&entry)] }).ok()?;
+            Some((entry.path, receipt.change))
+        });
+        self.lock().removed.extend(removed);
+    }
+}
+
+/// The only memory that holds all of these words.
+fn named(memory: &Memory, words: &str) -> Option<Entry> {
+    let wanted = content_words(words);
+    let holds = |entry: &&Entry| {
+        let text = memory.text(&entry.path).ok().flatten().map(|(_, text)| text).unwrap_or_default();
+        let held = content_words(&format!("{} {} {text}", entry.name, entry.description));
+        wanted.is_subset(&held)
+    };
+    let mut holding = memory.list().filter(holds);
+    let only = holding.next().filter(|_| !wanted.is_empty() && holding.next().is_none());
+    only.cloned()
+}

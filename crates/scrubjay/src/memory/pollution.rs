@@ -1,0 +1,89 @@
+//! How much of a memory is in the way: the share of memories that are duplicates, contradicted, drifted, over-long or
+//! never recalled.
+
+use super::freshness::{self, drift};
+use super::likeness::{Gist, Likeness, pairs};
+use super::store::Memory;
+use super::{Entry, MemoryError, Topic};
+use crate::clock::age_in_days;
+use std::collections::BTreeSet;
+use std::path::Path;
+use tokio_util::sync::CancellationToken;
+
+/// Which memories are in the way, by why. One may be so for several reasons.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pollution {
+    /// How many memories there are.
+    pub memories: usize,
+    /// A newer one says the same.
+    pub duplicates: BTreeSet<String>,
+    /// A newer one says the contrary, or two versions of it wait to be merged.
+    pub contradicted: BTreeSet<String>,
+    /// It names what is gone from the project.
+    pub drifted: BTreeSet<String>,
+    /// It is longer than what is ever shown of it.
+    pub over_long: BTreeSet<String>,
+    /// No session was shown it, for as long as that is counted and it is there.
+    pub unrecalled: BTreeSet<String>,
+}
+
+impl Pollution {
+    /// Each reason with the memories it holds for.
+    pub fn reasons(&self) -> [(&'static str, &BTreeSet<String>); 5] {
+        [
+            ("duplicate", &self.duplicates),
+            ("contradicted", &self.contradicted),
+            ("drifted", &self.drifted),
+            ("over-long", &self.over_long),
+            ("never recalled", &self.unrecalled),
+        ]
+    }
+
+    /// The share of memories that are in the way; nothing where there are none.
+    pub fn share(&self) -> Option<f64> {
+        let polluted: BTreeSet<&String> = self.reasons().into_iter().flat_map(|(_, paths)| paths).collect();
+        (self.memories > 0).then(|| polluted.len() as f64 / self.memories as f64)
+    }
+}
+
+impl Memory {
+    /// How much of this memory is in the way. `root` is the project that memories speak of. Blocks.
+    pub fn pollution(&self, root: &Path, stop: &CancellationToken) -> Result<Pollution, MemoryError> {
+        let mut read: Vec<(Entry, String)> = Vec::new();
+        for entry in &self.scan.entries {
+            read.extend(self.text(&entry.path)?);
+        }
+        // The older of two comes first.
+        read.sort_by(|(a, _), (b, _)| (a.stamp.modified, &b.path).cmp(&(b.stamp.modified, &a.path)));
+        let mut found = Pollution { memories: read.len(), ..Pollution::default() };
+        let gists: Vec<Gist> = read.iter().map(|(_, text)| Gist::of(&Topic::read(text, &self.limits))).collect();
+        for (older, _, likeness) in pairs(&gists) {
+            let path = read[older].0.path.clone();
+            match likeness {
+                Likeness::Same => found.duplicates.insert(path),
+                Likeness::Contrary => found.contradicted.insert(path),
+                Likeness::Apart => false,
+            };
+        }
+        let files: Vec<_> = read.iter().map(|(entry, _)| self.place.memory.join(&entry.path)).collect();
+        let texts: Vec<_> = files.iter().zip(&read).map(|(path, (_, text))| freshness::Memory { path, text }).collect();
+        let gone = drift(&texts, root, &self.limits, stop);
+        let uses = self.uses()?;
+        let (now, days) = (self.clock.now(), self.limits.unrecalled_days);
+        let counted = uses.since.is_some_and(|since| age_in_days(since, now) >= days);
+        for ((entry, text), gone) in read.iter().zip(gone) {
+            let path = || entry.path.clone();
+            found.contradicted.extend(entry.path.contains(".conflict-").then(path));
+            found.drifted.extend((!gone.is_empty()).then(path));
+            found.over_long.extend(self.is_over_long(text).then(path));
+            let old = age_in_days(entry.modified(), now) >= days;
+            found.unrecalled.extend((counted && old && uses.of(&entry.path).shown == 0).then(path));
+        }
+        Ok(found)
+    }
+
+    fn is_over_long(&self, text: &str) -> bool {
+        text.len() as u64 > self.limits.shown_memory_bytes
+            || text.lines().count() as u64 > self.limits.shown_memory_lines
+    }
+}

@@ -1,0 +1,418 @@
+//! Dreams with a model: a good one, and every kind of bad one.
+
+use crate::bench::{Bench, text};
+use scrubjay::agents::jobs::{Card, State};
+use scrubjay::event::Event;
+use scrubjay::limits::Limits;
+use scrubjay::memory::dreaming::{DreamError, Landed, Mode};
+use scrubjay::memory::{Speaker, Trust};
+use scrubjay::message::Origin;
+use scrubjay::model::ModelError;
+use scrubjay::prompt::Prompt;
+use scrubjay_providers::scripted::{Gate, Scripted, Turn};
+use scrubjay_testkit::Setting;
+use serde_json::json;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+fn directive(prompt: &Prompt) -> Option<(usize, String)> {
+    let at = prompt
+        .history
+        .iter()
+        .rposition(|message| message.origin == Origin::Reminder && message.text().contains("name=\"dream\""))?;
+    let text = prompt.history[at].text();
+    Some((at, text.split("copy of it in ").nth(1)?.split(';').next()?.to_owned()))
+}
+
+/// What a model does in its n-th turn of a dream, given the folder of the copy.
+type Act = fn(usize, &str) -> Turn;
+
+fn dreamer(act: Act) -> Arc<Scripted> {
+    Arc::new(Scripted::new().afterwards(move |prompt| match directive(prompt) {
+        None => Ok(Turn::text("Yes.")),
+        Some((at, copy)) => {
+            let turn = prompt.history[at..].iter().filter(|message| message.origin == Origin::Model).count();
+            Ok(act(turn, &copy))
+        }
+    }))
+}
+
+fn read(copy: &str, file: &str) -> Turn {
+    Turn::call("Read", json!({ "file_path": format!("{copy}/{file}") }))
+}
+
+fn write(copy: &str, file: &str, content: &str) -> Turn {
+    Turn::call("Write", json!({ "file_path": format!("{copy}/{file}"), "content": content }))
+}
+
+fn header(file: &str, extra: &str, body: &str) -> String {
+    text(file, "when deploys happen", body).replacen("type:", &format!("{extra}\ntype:"), 1)
+}
+
+fn deploys(bench: &Bench) {
+    bench.save("deploy_old.md", "deploys", "Deploys happen on Friday evening. Grace watches the dashboard.");
+    bench.save("deploy_new.md", "when deploys happen", "Deploys happen on Tuesday evening.");
+    bench.save("birds.md", "how birds are fed", "The birds are fed with sunflower seeds each morning.");
+    bench.save("roof.md", "the roof", "The roof was mended by the neighbour.");
+    bench.session("past-1", bench.now(), &["we moved deploys to Tuesday evening, 18:30 sharp, because Friday broke"]);
+    bench.clock.advance(jiff::SignedDuration::from_secs(1));
+}
+
+async fn dream(bench: &mut Bench) -> Result<Landed, DreamError> {
+    let dreams = bench.dreams();
+    bench.story.session.dream(dreams, CancellationToken::new()).await
+}
+
+/// The newest dream, as it can be watched.
+fn job(bench: &Bench) -> Card {
+    let jobs = bench.story.session.jobs().list(&Limits::default());
+    jobs.into_iter().find(|card| card.kind == "dream").unwrap()
+}
+
+// spec: Z4
+// spec: Z7
+// spec: X4
+#[tokio::test]
+async fn a_contradiction_is_settled_by_what_the_person_said_last() {
+    let model = dreamer(|turn, copy| match turn {
+        0 => read(copy, "deploy_new.md").and_call("Read", json!({ "file_path": format!("{copy}/deploy_old.md") })),
+        1 => write(
+            copy,
+            "deploy_new.md",
+            &header(
+                "deploy_new.md",
+                "merged: [deploy_old.md]\ncites: [\"we moved deploys to Tuesday evening, 18:30 sharp\"]",
+                "Deploys happen on Tuesday evening, 18:30 sharp. Grace watches the dashboard.",
+            ),
+        ),
+        _ => Turn::text("One memory about deploys is left."),
+    });
+    let mut bench = Bench::answered_by(model.clone());
+    deploys(&bench);
+    let landed = dream(&mut bench).await.unwrap();
+    assert_eq!(landed.proposal, None);
+    let files = bench.files();
+    assert!(!files.contains_key("deploy_old.md"));
+    let new = &files["deploy_new.md"];
+    assert!(new.contains("18:30 sharp. Grace watches") && !new.contains("merged") && !new.contains("cites"), "{new}");
+    let rests = bench.memory.with(|memory| memory.rests_on("deploy_new.md").cloned()).unwrap();
+    assert_eq!(rests.trust, Trust::Clean);
+    let said = rests.sources.iter().find(|source| source.speaker == Speaker::Person).unwrap();
+    assert_eq!((said.session.as_str(), said.message.is_empty()), ("past-1", false));
+    // It was told what code had found, and worked on a copy that is gone.
+    let told = model.prompts()[0].history.last().unwrap().text();
+    assert!(told.contains("deploy_new.md (newer) says") && told.contains("past-1.jsonl"), "{told}");
+    assert!(
+        std::fs::read_dir(bench.folder_of_dreams())
+            .unwrap()
+            .all(|entry| { !entry.unwrap().file_name().to_string_lossy().starts_with("copy-") })
+    );
+    let spent = &bench.story.session.transcript().view().spent;
+    assert!(spent.keys().any(|(source, _)| source == "dream"));
+}
+
+/// Whatever the model does: nothing of it reaches the memory by itself, and the person finds it as a proposal.
+async fn refused(act: Act, because: &str) -> Bench {
+    let mut bench = Bench::answered_by(dreamer(act));
+    deploys(&bench);
+    let before = bench.files();
+    let landed = dream(&mut bench).await.unwrap();
+    assert_eq!(bench.files(), before, "{because}");
+    let proposal = landed.proposal.clone().unwrap_or_else(|| panic!("{because}: {landed:?}"));
+    assert!(proposal.reasons.iter().any(|reason| reason.contains(because)), "{because}: {:?}", proposal.reasons);
+    bench
+}
+
+// spec: Z7
+// safety: F-19
+#[tokio::test]
+async fn a_model_that_removes_everything_is_refused() {
+    let bench = refused(
+        |turn, copy| match turn {
+            0..=3 => read(copy, ["birds.md", "roof.md", "deploy_new.md", "deploy_old.md"][turn]),
+            4..=7 => write(
+                copy,
+                ["birds.md", "roof.md", "deploy_new.md", "deploy_old.md"][turn - 4],
+                "---\nremove: old\n---\n",
+            ),
+            _ => Turn::text("All gone."),
+        },
+        "4 of 4 memories would go",
+    )
+    .await;
+    assert_eq!(bench.dreams().proposals().len(), 1);
+}
+
+// spec: Z7
+#[tokio::test]
+async fn a_model_that_empties_or_shortens_a_memory_is_refused() {
+    refused(
+        |turn, copy| match turn {
+            0 => read(copy, "deploy_old.md"),
+            1 => write(copy, "deploy_old.md", &header("deploy_old.md", "", "Deploys happen on Friday evening.")),
+            _ => Turn::text("Shorter."),
+        },
+        "says “Grace watches the dashboard.”, and nobody would say it any more",
+    )
+    .await;
+}
+
+// spec: Z7
+#[tokio::test]
+async fn a_model_that_invents_a_fact_is_refused() {
+    refused(
+        |turn, copy| match turn {
+            0 => write(copy, "invented.md", &header("invented.md", "", "The office closes at noon in August.")),
+            _ => Turn::text("I thought so."),
+        },
+        "names nothing it rests on",
+    )
+    .await;
+    refused(
+        |turn, copy| match turn {
+            0 => write(
+                copy,
+                "invented.md",
+                &header("invented.md", "cites: [\"the office closes at noon\"]", "The office closes at noon."),
+            ),
+            _ => Turn::text("I quote."),
+        },
+        "which nobody said",
+    )
+    .await;
+    refused(
+        |turn, copy| match turn {
+            0 => write(
+                copy,
+                "invented.md",
+                &header(
+                    "invented.md",
+                    "cites: [\"we moved deploys to Tuesday evening\"]",
+                    "Deploys moved to Tuesday evening at 21:45.",
+                ),
+            ),
+            _ => Turn::text("Roughly."),
+        },
+        "which nothing it rests on says",
+    )
+    .await;
+    refused(
+        |turn, copy| match turn {
+            0 => read(copy, "birds.md"),
+            1 => write(
+                copy,
+                "birds.md",
+                &header(
+                    "birds.md",
+                    "cites: [\"Noted by the model.\"]",
+                    "The birds are fed with sunflower seeds each morning. Noted by the model.",
+                ),
+            ),
+            _ => Turn::text("As I said."),
+        },
+        "would rest on what somebody else than the person said",
+    )
+    .await;
+}
+
+// spec: Z7
+// spec: G2
+#[tokio::test]
+async fn a_model_that_keeps_a_credential_is_refused() {
+    refused(
+        |turn, copy| {
+            let token = ["ghp_", "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7cF0iL3oR6"].concat();
+            match turn {
+                0 => write(
+                    copy,
+                    "token.md",
+                    &header(
+                        "token.md",
+                        "cites: [\"we moved deploys to Tuesday evening\"]",
+                        &format!("We moved deploys to Tuesday evening: {token}"),
+                    ),
+                ),
+                _ => Turn::text("Kept."),
+            }
+        },
+        "would hold a credential",
+    )
+    .await;
+}
+
+// spec: Z5
+#[tokio::test]
+async fn a_model_that_writes_outside_of_its_copy_cannot() {
+    let model = dreamer(|turn, copy| {
+        let memory = copy.rsplit_once("/dreams/").unwrap().0.to_owned() + "/memory/evil.md";
+        match turn {
+            0 => Turn::call("Write", json!({ "file_path": memory, "content": "evil" }))
+                .and_call("Write", json!({ "file_path": format!("{copy}/../evil.json"), "content": "evil" }))
+                .and_call("Write", json!({ "file_path": "evil.md", "content": "evil" }))
+                .and_call("Bash", json!({ "command": "touch evil" }))
+                .and_call("Read", json!({ "file_path": "/etc/passwd" })),
+            _ => Turn::text("Tried."),
+        }
+    });
+    let mut bench = Bench::answered_by(model);
+    deploys(&bench);
+    let before = bench.files();
+    let dreams = bench.dreams();
+    let landed = bench.story.session.dream(dreams, CancellationToken::new()).await.unwrap();
+    assert!(!landed.is_news() && bench.files() == before);
+    assert_eq!(std::fs::read_dir(bench.story.home.project()).unwrap().count(), 0);
+    let seen = job(&bench);
+    assert_eq!((seen.state, seen.denials, seen.turns.len(), seen.turns[0].tools), (State::Completed, 5, 2, 5));
+}
+
+// spec: Z7
+#[tokio::test]
+async fn a_model_that_never_stops_is_stopped_and_what_it_left_waits() {
+    let mut setting = Setting::new(dreamer(|turn, copy| match turn {
+        0 => read(copy, "roof.md"),
+        1 => write(copy, "roof.md", "---\nremove: it was mended\n---\n"),
+        _ => read(copy, "birds.md"),
+    }));
+    setting.limits.dream_turns = 6;
+    let mut bench = Bench::with(setting);
+    deploys(&bench);
+    let before = bench.files();
+    let landed = dream(&mut bench).await.unwrap();
+    assert!(landed.proposal.unwrap().reasons.iter().any(|reason| reason.contains("did not come to an end")));
+    assert_eq!(bench.files(), before);
+    assert!(bench.dreams().last().unwrap().is_some(), "it is not tried again at once");
+}
+
+// spec: Z3
+#[tokio::test]
+async fn a_model_that_fails_leaves_everything_as_it_was() {
+    let model = Arc::new(Scripted::new().afterwards(|_| Err(ModelError::Unreachable("gone".into()))));
+    let mut bench = Bench::answered_by(model);
+    deploys(&bench);
+    bench.save("twice.md", "the roof", "The roof was mended by the neighbour.");
+    let before = bench.files();
+    let error = dream(&mut bench).await.unwrap_err();
+    assert!(matches!(&error, DreamError::Failed(why) if why.contains("gone")), "{error}");
+    assert_eq!((bench.files(), bench.dreams().last().unwrap()), (before, None));
+    assert!(bench.dreams().proposals().is_empty());
+}
+
+// spec: Z9
+#[tokio::test]
+async fn a_removal_waits_for_the_person_unless_they_trust_dreams_with_it() {
+    let act: Act = |turn, copy| match turn {
+        0 => read(copy, "roof.md"),
+        1 => write(copy, "roof.md", "---\nremove: the house was sold\n---\n"),
+        _ => Turn::text("One memory should go."),
+    };
+    for (mode, goes) in [(Mode::Additive, false), (Mode::Auto, true)] {
+        let mut bench = Bench::answered_by(dreamer(act));
+        deploys(&bench);
+        let dreams = bench.dreams().in_mode(mode);
+        let landed = bench.story.session.dream(dreams.clone(), CancellationToken::new()).await.unwrap();
+        assert_eq!((landed.receipt.is_some(), bench.files().contains_key("roof.md")), (goes, !goes), "{landed}");
+        if let Some(proposal) = landed.proposal {
+            assert_eq!(proposal.steps[0].because, "the house was sold");
+            dreams.apply(&proposal.id).unwrap();
+            assert!(!bench.files().contains_key("roof.md"));
+        }
+        bench.memory.with(|memory| memory.restore("roof.md")).unwrap();
+    }
+}
+
+// spec: Z8
+#[tokio::test]
+async fn what_was_recalled_or_written_by_a_dream_is_no_evidence() {
+    use scrubjay::message::{Block, Role};
+    use scrubjay::transcript::Transcript;
+    let act: Act = |turn, copy| match turn {
+        0 => write(
+            copy,
+            "echo.md",
+            &header("echo.md", "cites: [\"the moon is made of green cheese\"]", "The moon is made of green cheese."),
+        ),
+        _ => Turn::text("As recalled."),
+    };
+    let mut bench = Bench::answered_by(dreamer(act));
+    deploys(&bench);
+    let path = bench.session("past-2", bench.now(), &["go on"]);
+    let limits = Arc::new(scrubjay::limits::Limits::default());
+    let (mut past, _) = Transcript::resume(&path, "past-2".into(), bench.now(), limits).unwrap();
+    for origin in [Origin::Memory, Origin::Summary, Origin::Instructions, Origin::Reminder, Origin::Tool] {
+        past.say(Role::User, origin, vec![Block::text("the moon is made of green cheese")], bench.now()).unwrap();
+    }
+    drop(past);
+    let landed = dream(&mut bench).await.unwrap();
+    assert!(landed.proposal.unwrap().reasons[0].contains("which nobody said"));
+}
+
+// spec: Z1
+// spec: Z5
+#[tokio::test]
+async fn after_an_answer_a_dream_runs_beside_the_conversation_and_says_one_line() {
+    let gate = Gate::new();
+    let held = gate.clone();
+    let model = Arc::new(Scripted::new().afterwards(move |prompt| match directive(prompt) {
+        None => Ok(Turn::text("Yes.")),
+        Some(_) => Ok(Turn::text("Looking around.").behind(&held)),
+    }));
+    let mut bench = Bench::answered_by(model.clone());
+    deploys(&bench);
+    bench.save("twice.md", "the roof", "The roof was mended by the neighbour.");
+    for n in 0..5 {
+        bench.session(&format!("past-{n}"), bench.now(), &["good morning to all the birds"]);
+    }
+    bench.story.ask("Is all well?").await.unwrap();
+    gate.reached().await;
+    assert_eq!((job(&bench).phase.as_str(), job(&bench).state), ("starting", State::Running));
+    bench.story.ask("And now?").await.unwrap();
+    gate.open();
+    assert!(bench.story.session.wait_for_background(Duration::from_secs(60)).await.unwrap());
+    let told: Vec<String> = bench
+        .story
+        .events()
+        .into_iter()
+        .filter_map(|event| if let Event::Notice(text) = event { Some(text) } else { None })
+        .filter(|text| text.contains("Dreamed"))
+        .collect();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].contains("twice.md") || told[0].contains("roof.md"), "{told:?}");
+    assert!(told[0].contains("take it back with `scrubjay memory undo"), "{told:?}");
+    let seen = job(&bench);
+    assert_eq!((seen.state, seen.turns[0].text.as_str()), (State::Completed, "Looking around."));
+    assert!(seen.files.iter().all(|file| file.extension().is_some_and(|end| end == "md")) && !seen.files.is_empty());
+    let asked = model.prompts().iter().filter(|prompt| directive(prompt).is_some()).count();
+    bench.story.ask("Still?").await.unwrap();
+    bench.story.session.wait_for_background(Duration::from_secs(60)).await.unwrap();
+    assert_eq!(model.prompts().iter().filter(|prompt| directive(prompt).is_some()).count(), asked, "once a day");
+    bench.story.check();
+}
+
+// spec: Z3
+// spec: Z5
+#[tokio::test]
+async fn a_dream_that_is_killed_leaves_everything_as_it_was() {
+    let gate = Gate::new();
+    let held = gate.clone();
+    let model = Arc::new(Scripted::new().afterwards(move |prompt| match directive(prompt) {
+        None => Ok(Turn::text("Yes.")),
+        Some(_) => Ok(Turn::text("Looking around.").behind(&held)),
+    }));
+    let mut bench = Bench::answered_by(model);
+    deploys(&bench);
+    bench.save("twice.md", "the roof", "The roof was mended by the neighbour.");
+    let before = bench.files();
+    let (dreams, stop) = (bench.dreams(), CancellationToken::new());
+    let (landed, ()) = tokio::join!(bench.story.session.dream(dreams, stop.clone()), async {
+        gate.reached().await;
+        stop.cancel();
+    });
+    assert!(matches!(landed, Err(DreamError::Killed)));
+    assert_eq!(job(&bench).state, State::Killed);
+    assert_eq!((bench.files(), bench.dreams().last().unwrap()), (before, None));
+    // The next one begins at once.
+    let dreams = bench.dreams();
+    let plan = dreams.plan(dreams.news("story").unwrap(), CancellationToken::new()).unwrap();
+    assert!(!plan.steps().is_empty());
+}

@@ -1,0 +1,10 @@
+//! Stories about dreams: when they begin, what they do, what they must never do, and what happens when they are cut off.
+
+// A test fails by panicking, also in the functions its tests share.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod bench;
+mod gates;
+mod judging;
+mod processes;
+mod tidying;
