@@ -48,12 +48,13 @@ pub(crate) async fn run(
     paper: &Paper,
 ) -> Result<(), Failure> {
     let brief = Brief::of(flags)?;
+    let note = seat.workplace.project().mail().join(&brief.name).join("session");
+    let beginning = beginning(arguments, &seat, &note)?;
     let Wire { events, person, mut happenings } = unattended_wire(super::print::refusal);
     let mailbox = scrubjay::agents::Mailbox::default();
     let owner = Owner { name: &brief.name, mailbox: mailbox.clone(), events: events.clone(), trust: trust(&brief) };
     let mut slot = Slot::open(&seat.workplace, owner)?;
-    let note = slot.mail.folder.join(&brief.name).join("session");
-    let (transcript, notices) = seat.transcript(beginning(arguments, &seat, &note)?)?;
+    let (transcript, notices) = seat.transcript(beginning)?;
     write_private(&note, transcript.session().as_str().as_bytes())
         .map_err(|error| Failure::failed(format!("{} cannot be written: {error}", note.display())))?;
     notices.iter().for_each(|notice| paper.warn(notice));
@@ -150,6 +151,7 @@ impl Mate {
             }
             let mailbox = session.mailbox();
             tokio::select! {
+                biased;
                 () = self.stop.cancelled() => return Ok(()),
                 () = mailbox.filled() => answer = session.attend().await.transpose(),
                 () = tokio::time::sleep(idle) => return Ok(()),

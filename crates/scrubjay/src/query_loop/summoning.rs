@@ -177,8 +177,9 @@ impl Session {
         Ok(self.transcript.append(Entry::Said(Arc::new(message)), at)?)
     }
 
-    /// Letters to this session lie here, perhaps some already. Before anything is asked.
+    /// From now on letters to this session lie here, together with those that have come already.
     pub fn read_from(&mut self, mailbox: Mailbox) {
+        self.agents.mailbox.take().into_iter().for_each(|posted| mailbox.put(posted));
         self.agents.mailbox = mailbox;
     }
 

@@ -289,7 +289,24 @@ fn appending(path: &Path) -> io::Result<File> {
     private().append(true).create(true).open(path)
 }
 
+/// A reader that just opens the mailbox may sweep a file away before its writer has locked it: then it is written anew.
 fn write(dir: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
+    const TRIES: usize = 5;
+    let swept = |written: &io::Result<()>| {
+        let gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+        written.as_ref().err().is_some_and(gone) && dir.join("new").is_dir()
+    };
+    let mut written = write_once(dir, name, bytes);
+    for _ in 0..TRIES {
+        if !swept(&written) {
+            break;
+        }
+        written = write_once(dir, name, bytes);
+    }
+    written
+}
+
+fn write_once(dir: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     let (tmp, new) = (dir.join("tmp").join(name), dir.join("new"));
     let mut file = private().write(true).create(true).truncate(true).open(&tmp)?;
     // Whoever sweeps can see that somebody is still writing.

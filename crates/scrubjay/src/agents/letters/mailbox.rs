@@ -47,7 +47,7 @@ impl Mailbox {
         self.put(Posted { letter, receipt: Some(receipt) });
     }
 
-    fn put(&self, posted: Posted) {
+    pub(crate) fn put(&self, posted: Posted) {
         self.lying().push(posted);
         self.news.send_replace(());
     }
