@@ -42,6 +42,10 @@ suite-local-model:
 suite-red:
     suites/red/run.sh
 
+# Letters between processes that are killed at random: 2,000 each way, and 2,000 from each of six senders
+suite-letters:
+    cargo test -p scrubjay --test it letters:: -- --ignored --nocapture
+
 # Interrupt every operation of the memory at every system call
 suite-faults:
     suites/faults/run.sh

@@ -158,10 +158,7 @@ pub(crate) enum Command {
     /// Put the memory in order: propose what would be merged, dated and removed; --apply does it
     Dream(DreamFlags),
     /// What waits for you: what dreams propose, and memories that rest on what others said
-    Inbox {
-        #[command(subcommand)]
-        what: Option<InboxCommand>,
-    },
+    Inbox(InboxFlags),
     /// Take back the last change of the memory, or the one with this number
     Undo(UndoFlags),
     /// Past sessions of this project
@@ -227,6 +224,10 @@ pub(crate) enum Command {
         #[command(subcommand)]
         what: Option<AgentsCommand>,
     },
+    /// Write to an agent or a session that runs
+    Send(SendFlags),
+    /// Work on a task without a terminal, and read letters until nobody writes any more
+    Teammate(TeammateFlags),
     /// Check the installation; the output is safe to paste
     Doctor,
     /// Completions for a shell, to standard output
@@ -309,6 +310,49 @@ pub(crate) enum ResultsCommand {
         #[arg(long)]
         yes: bool,
     },
+}
+
+/// A letter.
+#[derive(Debug, Args)]
+pub(crate) struct SendFlags {
+    /// A name, `*` for everybody of this project, or uds:SOCKET
+    pub(crate) to: String,
+    /// What to say
+    #[arg(required = true)]
+    pub(crate) message: Vec<String>,
+    /// The same in a few words
+    #[arg(long, value_name = "WORDS")]
+    pub(crate) summary: Option<String>,
+    /// Who says it; whoever reads it takes it for the word of another agent
+    #[arg(long, value_name = "NAME", default_value = "shell")]
+    pub(crate) from: String,
+}
+
+/// A session of its own for a task.
+#[derive(Debug, Args)]
+pub(crate) struct TeammateFlags {
+    /// What others call it
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: String,
+    /// What to do first
+    pub(crate) task: Vec<String>,
+    /// Its task, and who started it, come on standard input
+    #[arg(long, hide = true, conflicts_with = "task")]
+    pub(crate) briefed: bool,
+}
+
+/// What waits.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct InboxFlags {
+    /// Letters instead: those of this agent or session; without a name, whose there are
+    #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "")]
+    pub(crate) agent: Option<String>,
+    /// The whole of one letter: its id, or the beginning of it
+    #[arg(long, value_name = "ID", requires = "agent")]
+    pub(crate) letter: Option<String>,
+    #[command(subcommand)]
+    pub(crate) what: Option<InboxCommand>,
 }
 
 /// About background work.

@@ -12,6 +12,7 @@ mod happening;
 mod health;
 mod instructed;
 mod kinds;
+mod letters;
 mod log;
 mod memories;
 mod nearest;
@@ -27,6 +28,7 @@ mod seat;
 mod service;
 mod shelf;
 mod staffed;
+mod teammates;
 mod web_fetch;
 mod workplace;
 
@@ -88,6 +90,10 @@ async fn run(arguments: &Arguments, environment: Environment, paper: &Paper) -> 
         (Some(Command::Dream(flags)), _, _) if flags.wish() == Wish::Dream => {
             let seat = sit_down(arguments, workplace, paper).await?;
             commands::dream::run(seat, paper).await
+        }
+        (Some(Command::Teammate(flags)), _, _) => {
+            let seat = sit_down(arguments, workplace, paper).await?;
+            commands::teammate::run(arguments, flags, seat, paper).await
         }
         (Some(command), _, _) => commands::run(command, &workplace, paper).await,
         (None, Some(_), _) => {

@@ -22,6 +22,8 @@ pub(crate) struct Places {
     pub(crate) cache: PathBuf,
     /// What `~` means.
     pub(crate) home: PathBuf,
+    /// Where sockets live, if the system has a place for them.
+    runtime: Option<PathBuf>,
 }
 
 impl Places {
@@ -33,7 +35,7 @@ impl Places {
                 .map_err(|error| Failure::usage(format!("{HOME_VARIABLE} is not a path ({error})")))?;
             let home = usual.map_or_else(|_| one.clone(), |usual| usual.home_dir().to_path_buf());
             let [config, data, state, cache] = ["config", "data", "state", "cache"].map(|name| one.join(name));
-            return Ok(Self { config, data, state, cache, home });
+            return Ok(Self { config, data, state, cache, home, runtime: None });
         }
         let usual = usual.map_err(|_| {
             Failure::failed("there is no home directory to keep sessions in")
@@ -46,6 +48,7 @@ impl Places {
             state: state.join("scrubjay"),
             cache: usual.cache_dir().join("scrubjay"),
             home: usual.home_dir().to_path_buf(),
+            runtime: usual.runtime_dir().map(|dir| dir.join("scrubjay")),
         })
     }
 
@@ -85,6 +88,11 @@ impl Places {
     /// What happened, without what was said.
     pub(crate) fn log(&self) -> PathBuf {
         self.state.join("log").join("scrubjay.log")
+    }
+
+    /// Sockets of sessions that run.
+    pub(crate) fn sockets(&self) -> PathBuf {
+        self.runtime.clone().unwrap_or_else(|| self.state.join("sockets"))
     }
 
     /// Each folder with what it is for.

@@ -1,6 +1,6 @@
 //! A seat at the desk: everything a session needs, put together once, for chat and print mode alike.
 
-use crate::arguments::{Arguments, SessionFlags};
+use crate::arguments::{Arguments, Command, SessionFlags};
 use crate::failure::Failure;
 use crate::instructed::{self, Includes};
 use crate::paper::Paper;
@@ -13,7 +13,7 @@ use crate::web_fetch::{Reach, WebFetch};
 use crate::workplace::Workplace;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use scrubjay::agents::{AgentTool, Staff};
+use scrubjay::agents::{AgentTool, SendMessageTool, Staff};
 use scrubjay::clock::Clock;
 use scrubjay::context::microcompaction::server_clearing;
 use scrubjay::desk::{Desk, OwnWords, Person};
@@ -78,6 +78,10 @@ pub(crate) struct Seat {
     staff: Option<Arc<Staff>>,
     tools: Arc<[Arc<dyn Tool>]>,
     hooks: Arc<Hooks>,
+    /// What was typed and holds for teammates too.
+    pub(crate) flags: Vec<String>,
+    /// The model that was asked for by name.
+    pub(crate) named: Option<String>,
 }
 
 impl Seat {
@@ -97,17 +101,22 @@ impl Seat {
         tools.push(Arc::new(WebFetch::new(if private { Reach::Everywhere } else { Reach::Public })));
         tools.extend(scrubjay::context::tools(&workplace.settings));
         let staff = staffed::staff(&workplace, memory.as_ref(), paper).await;
-        tools.extend(staff.iter().map(|staff| Arc::new(AgentTool::new(&staff.kinds)) as Arc<dyn Tool>));
+        if let Some(staff) = &staff {
+            tools.push(Arc::new(AgentTool::new(&staff.kinds)));
+            tools.push(Arc::new(SendMessageTool::default()));
+        }
         let includes = if arguments.permission.approve_includes { Includes::Approved } else { Includes::Asked };
-        let attendance = if arguments.print.is_some() { Attendance::Nobody } else { Attendance::Person };
+        let alone = arguments.print.is_some() || matches!(arguments.command, Some(Command::Teammate(_)));
+        let attendance = if alone { Attendance::Nobody } else { Attendance::Person };
         let (tools, hooks) = (tools.into(), Arc::new(hooks));
-        Ok(Self { workplace, service, permit, includes, memory, attendance, staff, tools, hooks })
+        let (flags, named) = (passed_on(arguments), arguments.model.model.clone());
+        Ok(Self { workplace, service, permit, includes, memory, attendance, staff, tools, hooks, flags, named })
     }
 
     /// The same seat with another model.
     pub(crate) async fn with_model(&self, name: &str) -> Result<Self, Failure> {
         let service = Service::connect(&self.workplace, Some(name)).await?;
-        Ok(Self { service, ..self.clone() })
+        Ok(Self { service, named: Some(name.to_owned()), ..self.clone() })
     }
 
     /// Which conversation the flags ask for.
@@ -253,6 +262,19 @@ impl Seat {
             forked_from,
         }
     }
+}
+
+/// Flags that a process started by this one needs, so that it has the same settings and is allowed no more.
+fn passed_on(arguments: &Arguments) -> Vec<String> {
+    let (general, model) = (&arguments.general, &arguments.model);
+    let config = general.config.as_ref().map(|path| ("--config", path.display().to_string()));
+    let set = general.set.iter().map(|set| ("--set", set.clone()));
+    let allow = arguments.permission.allow.iter().map(|rule| ("--allow", rule.clone()));
+    let service = [("--provider", &model.provider), ("--base-url", &model.base_url)];
+    let service = service.into_iter().filter_map(|(flag, value)| Some((flag, value.clone()?)));
+    let bare = arguments.permission.bare.then(|| "--bare".to_owned());
+    let pairs = config.into_iter().chain(set).chain(allow).chain(service);
+    pairs.flat_map(|(flag, value)| [flag.to_owned(), value]).chain(bare).collect()
 }
 
 fn notices(damage: &[scrubjay::transcript::Damage]) -> Vec<String> {

@@ -262,8 +262,15 @@ limits! {
     agent_summary_bytes = 6_000 "bytes" in "agents", 200..=1_000_000, "of what an agent did last that is shown to whoever puts it in words";
     agent_summary_tokens = 64 "tokens" in "agents", 8..=10_000, "those words are few";
     job_turns = 30 "turns" in "agents", 1..=1_000, "of a job that its card shows, the newest";
+    letter_bytes = 65_536 "bytes" in "agents", 1_024..=16_777_216, "of one letter between agents; more belongs into a file that the letter names";
+    letters_from_one = 1_000 "letters" in "agents", 1..=1_000_000, "of one sender that may wait in one mailbox: a sender that does not wait for answers is stopped here";
+    letters_waiting = 10_000 "letters" in "agents", 1..=10_000_000, "that may wait in one mailbox, whoever wrote them";
+    letters_seen = 10_000 "letters" in "agents", 1..=10_000_000, "whose names a mailbox remembers, so that one that is sent again is not read again";
+    dead_letters = 200 "letters" in "agents", 0..=1_000_000, "that could not be accepted and are kept with the reason, the newest";
     jobs_kept = 50 "jobs" in "agents", 0..=10_000, "of a project that have ended and are still listed";
 
+    teammate_idle_minutes = 30 "minutes" in "doors", 1..=525_600, "a teammate to whom nobody writes this long ends";
+    letters_poll_ms = 250 "milliseconds" in "doors", 10..=60_000, "how often a session looks into its mailbox: a letter waits for the next request anyway";
     flags_timeout_ms = 2_000 "milliseconds" in "doors", 100..=60_000, "remote flags that have not come by then are not waited for";
     flags_bytes = 65_536 "bytes" in "doors", 256..=16_777_216, "largest set of remote flags";
     fetch_redirects = 10 "redirects" in "doors", 0..=50, "on one host; another host is never followed to";

@@ -130,14 +130,36 @@ pub fn fork_task(task: &str, worktree: Option<(&str, &str)>) -> String {
     fill(include_str!("../prompts/agents/fork.md"), &values.each_ref().map(|(name, value)| (*name, value.as_str())))
 }
 
-/// What another agent writes.
-pub fn letter(from: &str, text: &str) -> String {
-    fill(include_str!("../prompts/agents/letter.md"), &[("from", &fenced(from)), ("text", &fenced(text))])
+/// What another agent writes, and what for where it is more than words.
+pub fn letter(from: &str, purpose: Option<&str>, text: &str) -> String {
+    let purpose = purpose.map(|purpose| format!(" kind=\"{}\"", fenced(purpose))).unwrap_or_default();
+    let values = [("from", fenced(from)), ("kind", purpose.into()), ("text", fenced(text))];
+    fill(include_str!("../prompts/agents/letter.md"), &values.each_ref().map(|(name, value)| (*name, value.as_ref())))
+}
+
+/// Answers a call that wrote to other agents.
+pub fn sent(to: &str) -> String {
+    fill(include_str!("../prompts/agents/sent.md"), &[("to", to)])
 }
 
 /// Answers a call that started an agent in the background.
 pub fn agent_started(name: &str) -> String {
     fill(include_str!("../prompts/agents/started.md"), &[("name", name)])
+}
+
+/// Answers a call that started a teammate.
+pub fn teammate_started(name: &str) -> String {
+    fill(include_str!("../prompts/agents/teammate-started.md"), &[("name", name)])
+}
+
+/// What a teammate is told first.
+pub fn teammate(name: &str, leader: &str, task: &str) -> String {
+    fill(include_str!("../prompts/agents/teammate.md"), &[("name", name), ("leader", leader), ("task", task)])
+}
+
+/// What a teammate asks of whoever started it.
+pub fn teammate_plan(plan: &str) -> String {
+    fill(include_str!("../prompts/agents/teammate-plan.md"), &[("plan", plan)])
 }
 
 /// Says that an agent was cut off by the end of the program.

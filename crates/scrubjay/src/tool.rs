@@ -5,7 +5,7 @@ use crate::limits::Limits;
 use crate::message::{Block, Message, SessionId, ToolCallId};
 use crate::model::Pending;
 use crate::transcript::{Hiding, ToolSpec, View};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -166,12 +166,72 @@ pub struct Task {
     /// Whether it works in a git worktree of its own; where nothing is said, its kind decides.
     #[serde(default)]
     pub worktree: Option<bool>,
+    /// Whether it is a session of its own in a process of its own.
+    #[serde(default)]
+    pub teammate: bool,
 }
 
-/// Starts agents. A tool cannot: an agent needs the loop, and the loop calls tools. So the loop hands this in.
+/// What a letter between agents is for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LetterKind {
+    /// Words.
+    #[default]
+    Message,
+    /// A leader asks a teammate to end.
+    ShutdownRequest,
+    /// A teammate answers that.
+    ShutdownResponse,
+    /// A leader says yes or no to a teammate's plan.
+    PlanApprovalResponse,
+}
+
+impl LetterKind {
+    /// All of them.
+    pub const ALL: [LetterKind; 4] = [
+        LetterKind::Message,
+        LetterKind::ShutdownRequest,
+        LetterKind::ShutdownResponse,
+        LetterKind::PlanApprovalResponse,
+    ];
+
+    /// In a word.
+    pub fn word(self) -> &'static str {
+        match self {
+            LetterKind::Message => "message",
+            LetterKind::ShutdownRequest => "shutdown_request",
+            LetterKind::ShutdownResponse => "shutdown_response",
+            LetterKind::PlanApprovalResponse => "plan_approval_response",
+        }
+    }
+}
+
+/// What an agent wants to say to another one.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Dispatch {
+    /// To whom.
+    pub to: String,
+    /// What.
+    pub message: String,
+    /// The same in a few words.
+    pub summary: String,
+    /// What for.
+    #[serde(default)]
+    pub kind: LetterKind,
+    /// Yes or no, where it answers something.
+    #[serde(default)]
+    pub approve: Option<bool>,
+}
+
+/// Starts agents and carries what they write. A tool cannot: an agent needs the loop, and the loop calls tools. So the
+/// loop hands this in.
 pub trait Summon: Send + Sync {
     /// Start an agent for this call, and answer with its report or, in the background, with its name.
     fn summon<'a>(&'a self, task: Task, bench: &'a Bench<'a>) -> Pending<'a, ToolOutcome>;
+
+    /// Carry a letter to whoever it is for.
+    fn send(&self, dispatch: Dispatch) -> Pending<'_, ToolOutcome>;
 }
 
 /// Something the model can do.

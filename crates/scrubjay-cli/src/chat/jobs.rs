@@ -14,6 +14,10 @@ impl Chat {
     pub(super) fn tell_what_runs(&mut self) -> Result<(), Failure> {
         let Some(session) = &self.session else { return Ok(()) };
         let now = Timestamp::now();
+        if !session.mailbox().is_empty() {
+            self.aside("a letter has come; it is read with your next question")?;
+        }
+        let Some(session) = &self.session else { return Ok(()) };
         let (agents, jobs) = (at_work(&session.agents(), usize::MAX), session.jobs().running());
         let others = jobs.iter().filter(|card| Layer::of_source(&card.kind) != Layer::Agents);
         let running: Vec<String> = others.map(|card| brief(card, now)).collect();

@@ -18,13 +18,17 @@ mod slash;
 use crate::arguments::Arguments;
 use crate::failure::Failure;
 use crate::happening::{Happening, Wire, wire};
+use crate::letters::{Owner, Slot, name_of};
 use crate::paper::{Paper, Tone, counted, unwritten};
 use crate::seat::{Beginning, Seat};
 use crate::shelf::{Shelf, asked};
+use crate::teammates::recruiter;
 use consent::Standing;
 use keyboard::{Keyboard, Purpose, Typed, unescaped};
 use screen::Screen;
 use scrubjay::Session;
+use scrubjay::agents::letters::Trust;
+use scrubjay::agents::staff::Mail;
 use scrubjay::desk::{Consent, Person, Request};
 use scrubjay::event::Events;
 use scrubjay::message::Block;
@@ -65,6 +69,8 @@ struct Chat {
     events: Events,
     /// Away only while a question is being answered.
     session: Option<Session>,
+    /// Where others write to it.
+    slot: Option<Slot>,
     /// What was allowed for the rest of the session.
     standing: Standing,
     /// Questions that came while the person was typing.
@@ -92,6 +98,7 @@ pub(crate) async fn run(arguments: &Arguments, seat: Seat, paper: &Paper) -> Res
         person,
         events,
         session: None,
+        slot: None,
         standing: Standing::default(),
         waiting: Vec::new(),
         ran: Vec::new(),
@@ -130,14 +137,43 @@ impl Chat {
             self.screen.aside(Tone::Warning, &notice).map_err(unwritten)?;
         }
         self.standing = Standing::default();
+        let session = self.open_slot(session)?;
         Ok(self.session.insert(session).started(source).await?)
+    }
+
+    /// Let others write to the session, and it to them.
+    fn open_slot(&mut self, mut session: Session) -> Result<Session, Failure> {
+        let name = name_of(session.transcript().session().as_str());
+        let (mailbox, events, trust) = (session.mailbox(), self.events.clone(), Trust::default());
+        match Slot::open(&self.seat.workplace, Owner { name: &name, mailbox, events, trust }) {
+            Ok(slot) => {
+                let recruit = Some(recruiter(&self.seat, &slot.mail, &self.events));
+                session.write_by(Mail { recruit, ..slot.mail.clone() });
+                self.slot = Some(slot);
+            }
+            Err(failure) => self.screen.aside(Tone::Warning, &failure.to_string()).map_err(unwritten)?,
+        }
+        Ok(session)
     }
 
     /// End a session. One in which nothing was asked leaves nothing behind.
     async fn put_away(&mut self, reason: &str) {
-        let Some(mut session) = self.session.take() else { return };
         // Nobody answers any more.
         self.waiting.clear();
+        let Some(session) = self.session.take() else { return self.close_slot().await };
+        let session = self.end(session, reason).await;
+        self.close_slot().await;
+        Shelf::of(&self.seat.workplace).discard_if_empty(session.into_transcript());
+    }
+
+    async fn close_slot(&mut self) {
+        if let Some(slot) = self.slot.take() {
+            slot.close().await;
+        }
+    }
+
+    /// Whatever is still being saved is waited for, until Ctrl-C.
+    async fn end(&mut self, mut session: Session, reason: &str) -> Session {
         if session.extractions().is_busy() {
             // Nobody is kept from leaving by a line that cannot be written.
             self.aside("a memory is being saved; Ctrl-C leaves without it").unwrap_or_default();
@@ -158,7 +194,7 @@ impl Chat {
         while let Ok(Happening::Event(event)) = self.happenings.try_recv() {
             self.screen.show(&event).unwrap_or_default();
         }
-        Shelf::of(&self.seat.workplace).discard_if_empty(session.into_transcript());
+        session
     }
 
     /// A session is told when the mode of permission has changed.

@@ -11,6 +11,7 @@ mod export;
 mod import;
 mod inbox;
 mod jobs;
+mod letters;
 mod limits;
 pub(crate) mod memory;
 pub(crate) mod notes;
@@ -21,6 +22,7 @@ mod savings;
 mod sessions;
 mod status;
 mod sweep;
+pub(crate) mod teammate;
 
 use crate::arguments::{Arguments, Command, ConfigCommand, InboxCommand, ResultsCommand, WhichSession};
 use crate::failure::Failure;
@@ -34,7 +36,7 @@ use std::io::Write as _;
 /// Run one of the commands that need no model.
 pub(crate) async fn run(command: &Command, workplace: &Workplace, paper: &Paper) -> Result<(), Failure> {
     match command {
-        Command::Status | Command::Chat => status::run(workplace, paper),
+        Command::Status | Command::Chat | Command::Teammate(_) => status::run(workplace, paper),
         Command::Sessions { all } => {
             sessions::run(workplace, paper, if *all { usize::MAX } else { sessions::usual(workplace) })
         }
@@ -66,8 +68,12 @@ pub(crate) async fn run(command: &Command, workplace: &Workplace, paper: &Paper)
             (Wish::Apply(id), true) => dream::rehearse_applying(id.as_deref(), workplace, paper),
             (wish, _) => dream::settle(wish, workplace, paper),
         },
-        Command::Inbox { what } => inbox::run(&InboxCommand::wish(what.as_ref()), workplace, paper),
+        Command::Inbox(flags) => match &flags.agent {
+            Some(name) => letters::inbox(name, flags.letter.as_deref(), workplace, paper),
+            None => inbox::run(&InboxCommand::wish(flags.what.as_ref()), workplace, paper),
+        },
         Command::Agents { what } => agents::run(what.as_ref(), workplace, paper),
+        Command::Send(flags) => letters::send(flags, workplace, paper).await,
         Command::Doctor => doctor::run(workplace, paper),
         Command::Completions { shell } => completions(*shell),
     }

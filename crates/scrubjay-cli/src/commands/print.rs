@@ -116,7 +116,7 @@ fn question(arguments: &Arguments, most: u64) -> Result<String, Failure> {
 }
 
 /// What the model hears, and the person reads, about a call that nobody could be asked about.
-fn refusal(request: &Request) -> String {
+pub(super) fn refusal(request: &Request) -> String {
     match request.effect {
         Effect::Proposes => "nobody is here to approve a plan; give the plan as the answer instead".to_owned(),
         _ => format!(

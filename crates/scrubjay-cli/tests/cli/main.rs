@@ -12,6 +12,7 @@ mod dreaming;
 mod hiding;
 mod instructions;
 mod jobs;
+mod letters;
 mod memory;
 mod print;
 mod remembering;

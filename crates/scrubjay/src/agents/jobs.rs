@@ -434,7 +434,7 @@ fn hold(path: &Path) -> io::Result<File> {
 }
 
 /// Whether the process that made this file still lives.
-fn is_held(path: &Path) -> bool {
+pub(super) fn is_held(path: &Path) -> bool {
     let file = File::open(path);
     file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }

@@ -9,7 +9,7 @@ pub mod background;
 pub mod definition;
 pub mod fork;
 pub mod jobs;
-pub mod letter;
+pub mod letters;
 pub mod memory;
 pub mod reach;
 pub mod roster;
@@ -20,7 +20,8 @@ pub mod words;
 pub mod worktree;
 
 pub use definition::{Definition, Definitions, Folders, Scope};
-pub use letter::{Letter, Mailbox};
+pub use letters::tool::SendMessage as SendMessageTool;
+pub use letters::{Letter, Mailbox};
 pub use memory::Memories;
 pub use roster::{Glance, Roster, State};
 pub use staff::Staff;

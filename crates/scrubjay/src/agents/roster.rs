@@ -1,7 +1,7 @@
 //! The roster: every agent of a session, what it is doing and what it has taken, for whoever lists, stops or writes to it.
 
 use super::jobs::Job;
-use super::letter::Mailbox;
+use super::letters::Mailbox;
 use crate::ledger::breaker;
 use crate::message::{Block, Kind, Usage};
 use crate::model::Reply;

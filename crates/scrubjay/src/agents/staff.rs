@@ -1,12 +1,15 @@
 //! What agents need that only the program around the engine knows.
 
 use super::definition::{Author, Definition, Definitions};
+use super::letters::{Address, Letter, Trust};
 use super::memory::Memories;
 use crate::memory::prompt::Index;
 use crate::message::{Message, SessionId};
 use crate::model::{Model, Pending};
 use crate::prompts::Surroundings;
-use std::sync::Arc;
+use crate::tool::Task;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Connects a model by its name, or says why not.
 pub type Models = Arc<dyn Fn(String) -> Pending<'static, Result<Arc<dyn Model>, String>> + Send + Sync>;
@@ -14,6 +17,34 @@ pub type Models = Arc<dyn Fn(String) -> Pending<'static, Result<Arc<dyn Model>, 
 /// What a conversation begins with besides its system prompt: instruction files and these indexes, in tags that end with
 /// the session's nonce.
 pub type Context = Arc<dyn Fn(&SessionId, &[Index], &str) -> Vec<Arc<Message>> + Send + Sync>;
+
+/// Carries a letter to a socket or over a bridge, or says why not.
+pub type Courier = Arc<dyn Fn(Address, Letter) -> Pending<'static, Result<(), String>> + Send + Sync>;
+
+/// Starts a teammate, an agent in a process of its own, and says what it is called, or why there is none.
+pub type Recruit = Arc<dyn Fn(Task) -> Pending<'static, Result<String, String>> + Send + Sync>;
+
+/// What it takes to write to agents outside of this process.
+#[derive(Clone)]
+pub struct Mail {
+    /// What this process is called there.
+    pub name: String,
+    /// Where the mailboxes of the team lie.
+    pub folder: PathBuf,
+    /// Reaches what is no mailbox.
+    pub courier: Courier,
+    /// With whom secrets are shared.
+    pub trust: Arc<Mutex<Trust>>,
+    /// Starts teammates; `None` where there can be none.
+    pub recruit: Option<Recruit>,
+}
+
+impl Mail {
+    /// With whom secrets are shared, now.
+    pub fn trusted(&self) -> Trust {
+        self.trust.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
 
 /// What it takes to have agents.
 #[derive(Clone)]

@@ -34,6 +34,7 @@ impl Agent {
             "background": switch(),
             "fork": switch(),
             "worktree": switch(),
+            "teammate": switch(),
         });
         Self { spec: card(NAME, &page, &["prompt", "description"], fields) }
     }

@@ -200,6 +200,11 @@ impl ProjectLayout {
         self.dir.join("jobs")
     }
 
+    /// Mailboxes of the agents that work on this project in processes of their own.
+    pub fn mail(&self) -> PathBuf {
+        self.dir.join("mail")
+    }
+
     /// What dreams propose, and what the last one has seen.
     pub fn dreams(&self) -> PathBuf {
         self.dir.join("dreams")
@@ -213,7 +218,8 @@ impl ProjectLayout {
 
 /// Our own ids are plain words and stay readable; anything else that was typed or sent becomes a hash.
 fn session_name(session: &str) -> String {
-    const RESERVED: [&str; 8] = ["memory", "journal", "provenance", "trash", "recall", "agents", "jobs", "dreams"];
+    const RESERVED: [&str; 9] =
+        ["memory", "journal", "provenance", "trash", "recall", "agents", "jobs", "mail", "dreams"];
     const LONGEST: usize = 64;
     let plain = session.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
     let starts_well = session.starts_with(|c: char| c.is_ascii_alphanumeric());

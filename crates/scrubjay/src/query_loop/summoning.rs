@@ -1,23 +1,25 @@
 //! Layer 7 in the loop: agents are started for the tool that asks for them, and what they bring home enters the record
 //! between two requests. An agent of a kind is a session of its own; a fork stands on `turn` alone.
 
+mod carrying;
 mod child;
 mod errands;
 mod post;
 
 use super::{Answer, Error, Session};
 use crate::agents::jobs::{Job, Jobs};
-use crate::agents::letter::{Letter, Mailbox};
+use crate::agents::letters::mailbox::Posted;
+use crate::agents::letters::{Letter, LetterKind, Mailbox, is_name};
 use crate::agents::roster::{Agent, Roster, State};
-use crate::agents::staff::Staff;
+use crate::agents::staff::{Mail, Staff};
 use crate::agents::{Definition, watched};
 use crate::desk::Desk;
 use crate::ledger::Called;
 use crate::message::{Block, Message, Origin, Role, SessionId};
 use crate::model::{Model, Pending};
 use crate::prompts;
-use crate::tool::{Bench, Summon, Task, ToolOutcome};
-use crate::transcript::{Call, Entry, Opening, Returned, Summoned, Transcript};
+use crate::tool::{Bench, Dispatch, Summon, Task, ToolOutcome};
+use crate::transcript::{Call, Entry, Opening, Record, Returned, Summoned, Transcript, derived_id};
 use post::Post;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,12 +28,19 @@ use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+/// What the conversation at the top is called by the agents below it.
+const MAIN: &str = "main";
+
 /// The agents of a session.
 pub(super) struct Agents {
     shared: Shared,
     receiver: Option<mpsc::UnboundedReceiver<Home>>,
     /// Letters to this session.
     mailbox: Mailbox,
+    /// Letters to the conversation at the top, where this session is an agent below it.
+    main: Option<Mailbox>,
+    /// What it takes to write to agents outside of this process.
+    mail: Option<Mail>,
     /// Where this session is an agent itself.
     me: Option<Me>,
 }
@@ -68,7 +77,7 @@ impl Default for Agents {
         let (roster, tasks, telling) = (Roster::default(), TaskTracker::new(), Arc::default());
         let jobs = Jobs::default();
         let shared = Shared { staff: None, roster, jobs, tasks, sender, telling };
-        Self { shared, receiver: Some(receiver), mailbox: Mailbox::default(), me: None }
+        Self { shared, receiver: Some(receiver), mailbox: Mailbox::default(), main: None, mail: None, me: None }
     }
 }
 
@@ -90,7 +99,8 @@ impl Session {
             let notice = format!("the agent {name} was cut off when the program ended ({task}){kept}");
             self.desk.events.notice(notice);
             let text = prompts::agent_lost(task, &record.display().to_string()) + &kept;
-            self.agents.mailbox.post(Letter { from: name.clone(), text });
+            let letter = Letter::new(name, MAIN, text, self.desk.clock.now());
+            self.agents.mailbox.post(letter);
         }
         self
     }
@@ -134,10 +144,48 @@ impl Session {
     /// Before a request: what agents took is booked, and what they wrote is read.
     pub(super) fn hear_of_agents(&mut self) -> Result<(), Error> {
         self.book_agents()?;
-        for Letter { from, text } in self.agents.mailbox.take() {
-            self.say(Role::User, Origin::Letter, vec![Block::text(prompts::letter(&from, &text))])?;
+        let posted = self.agents.mailbox.take();
+        if posted.is_empty() {
+            return Ok(());
         }
+        let mut receipts = Vec::new();
+        for Posted { letter, receipt } in posted {
+            self.read_letter(&letter)?;
+            receipts.extend(receipt);
+        }
+        // Whoever keeps a letter until it was read may forget it only when it is safe here.
+        self.transcript.settle()?;
+        receipts.into_iter().for_each(|receipt| receipt());
         Ok(())
+    }
+
+    /// A letter becomes part of the record once, however often it comes: its name is that of the message.
+    fn read_letter(&mut self, letter: &Letter) -> Result<(), Error> {
+        let id = derived_id(self.transcript.session(), &format!("letter {}", letter.id));
+        let is_it = |record: &Record| matches!(&record.entry, Entry::Said(message) if message.id == id);
+        if self.transcript.records().iter().rev().any(is_it) {
+            return Ok(());
+        }
+        if !letter.summary.is_empty() {
+            self.desk.events.notice(format!("{} wrote: {}", letter.from, one_line(&letter.summary)));
+        }
+        let (at, blocks) = (
+            self.desk.clock.now(),
+            vec![Block::text(prompts::letter(&letter.from, purpose(letter).as_deref(), &letter.message))],
+        );
+        let message = Message { id, role: Role::User, origin: Origin::Letter, at, blocks };
+        Ok(self.transcript.append(Entry::Said(Arc::new(message)), at)?)
+    }
+
+    /// From now on letters to this session lie here, together with those that have come already.
+    pub fn read_from(&mut self, mailbox: Mailbox) {
+        self.agents.mailbox.take().into_iter().for_each(|posted| mailbox.put(posted));
+        self.agents.mailbox = mailbox;
+    }
+
+    /// From now on it can write to agents outside of this process. Who hears from there puts it into the mailbox.
+    pub fn write_by(&mut self, mail: Mail) {
+        self.agents.mail = Some(mail);
     }
 
     fn book_agents(&mut self) -> Result<(), Error> {
@@ -204,6 +252,9 @@ impl Session {
             shared: self.agents.shared.clone(),
             desk: self.desk.clone(),
             mailbox: self.agents.mailbox.clone(),
+            main: self.agents.main.clone().unwrap_or_else(|| self.agents.mailbox.clone()),
+            mail: self.agents.mail.clone(),
+            me: self.agent().map(|agent| agent.name().to_owned()),
             depth: self.agents.depth(),
             session: self.transcript.session().clone(),
             folder: self.transcript.folder(),
@@ -224,6 +275,12 @@ pub(super) struct Summoner {
     desk: Desk,
     /// The conversation's, for reports.
     mailbox: Mailbox,
+    /// That of the conversation at the top.
+    main: Mailbox,
+    /// What it takes to write to agents outside of this process.
+    mail: Option<Mail>,
+    /// What the conversation is called, where it is an agent.
+    me: Option<String>,
     depth: u64,
     session: SessionId,
     /// Where the conversation keeps what belongs to it.
@@ -252,6 +309,12 @@ impl Wish {
 impl Summon for Summoner {
     fn summon<'a>(&'a self, task: Task, bench: &'a Bench<'a>) -> Pending<'a, ToolOutcome> {
         Box::pin(async move {
+            if task.teammate {
+                return self
+                    .recruit(task)
+                    .await
+                    .map_or_else(ToolOutcome::error, |name| ToolOutcome::ok(prompts::teammate_started(&name)));
+            }
             match self.start(task, bench).await {
                 Err(reason) => ToolOutcome::error(reason),
                 Ok((agent, _)) if agent.summoned.background => ToolOutcome::ok(prompts::agent_started(agent.name())),
@@ -261,6 +324,15 @@ impl Summon for Summoner {
                     let broke = || ToolOutcome::error("The agent broke inside; nothing of it is known.");
                     report.await.unwrap_or_else(|_| broke())
                 }
+            }
+        })
+    }
+
+    fn send(&self, dispatch: Dispatch) -> Pending<'_, ToolOutcome> {
+        Box::pin(async move {
+            match self.carry(dispatch).await {
+                Ok(said) => ToolOutcome::ok(said),
+                Err(why) => ToolOutcome::error(format!("Nothing was sent: {why}.")),
             }
         })
     }
@@ -366,15 +438,15 @@ impl Summoner {
     }
 }
 
-fn is_name(name: &str) -> bool {
-    const LONGEST: usize = 64;
-    let plain = name.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter));
-    plain && name.starts_with(|first: char| first.is_ascii_alphanumeric()) && name.len() <= LONGEST
-}
-
 /// A description that a person reads in a list.
 fn one_line(text: &str) -> String {
     const SHOWN: usize = 100;
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     crate::tools::shown(&line).chars().take(SHOWN).collect()
+}
+
+/// What a letter is for, where it is more than words, and the yes or no in it.
+fn purpose(letter: &Letter) -> Option<String> {
+    let answer = letter.approve.map(|yes| if yes { ", yes" } else { ", no" }).unwrap_or_default();
+    (letter.kind != LetterKind::Message).then(|| format!("{}{answer}", letter.kind.word()))
 }

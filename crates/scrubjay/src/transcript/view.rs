@@ -157,7 +157,9 @@ impl View {
 
     fn reply(&mut self, call: &super::Call) {
         if call.source == super::Call::MAIN {
-            self.count.report(&call.usage, self.asked_at, call.cleared);
+            // Where damage took what the request began with, its size says nothing about what a token is.
+            let asked_at = if self.opening.is_some() { self.asked_at } else { 0 };
+            self.count.report(&call.usage, asked_at, call.cleared);
             self.server_cleared = call.cleared;
         }
         self.spend(call);

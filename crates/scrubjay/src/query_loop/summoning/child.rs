@@ -73,6 +73,8 @@ impl Post {
             shared: self.by.shared.clone(),
             receiver: None,
             mailbox: self.agent.mailbox.clone(),
+            main: Some(self.by.main.clone()),
+            mail: self.by.mail.clone(),
             me: Some(Me { agent, before, depth }),
         };
         Ok(session)
@@ -166,7 +168,7 @@ fn has(kind: &Definition, name: &str) -> bool {
 
 impl Session {
     /// Do what another agent asks. It is no word of the person's, so neither their hooks nor recall hear of it.
-    pub(super) async fn carry_out(&mut self, task: String) -> Result<Answer, Error> {
+    pub async fn carry_out(&mut self, task: String) -> Result<Answer, Error> {
         let cancel = self.interrupt.arm();
         self.tell_the_date()?;
         self.say(Role::User, Origin::Task, vec![Block::text(task)])?;
