@@ -38,7 +38,8 @@ fn below(stage: &Stage) -> Vec<String> {
     let folder = folder(stage);
     let mut found: Vec<String> =
         files(&folder).iter().map(|file| file.strip_prefix(&folder).unwrap().display().to_string()).collect();
-    found.retain(|file| !file.ends_with("MEMORY.md"));
+    // Neither indexes nor what tells when the memory was last dreamt over.
+    found.retain(|file| !file.ends_with("MEMORY.md") && !file.starts_with('.'));
     found.sort();
     found
 }

@@ -90,7 +90,7 @@ impl Memory {
             }
         }
         let has_line =
-            |(entry, seen): (&Entry, &bool)| *seen == (self.belongs(scope, &entry.path) && !self.is_unconfirmed(entry));
+            |(entry, seen): (&Entry, &bool)| *seen == (self.belongs(scope, &entry.path) && !self.is_withheld(entry));
         (!in_step || !entries.iter().zip(&seen).all(has_line)).then_some(edited)
     }
 

@@ -236,7 +236,7 @@ async fn a_letter_from_another_process_is_read_once_even_if_the_reader_dies_befo
     post(&story, &mut own);
     assert!(read.lock().unwrap().is_empty(), "not before it is on the record");
     story.ask("Go").await.unwrap();
-    assert_eq!(*read.lock().unwrap(), [letter.id.clone()]);
+    assert_eq!(*read.lock().unwrap(), std::slice::from_ref(&letter.id));
     let got = mate.receive(&Trust::default(), &limits).unwrap().letters;
     assert_eq!((got[0].from.as_str(), got[0].message.as_str()), ("lead", "hello"));
     // The reader dies before it says that the letter is done.
