@@ -9,6 +9,7 @@ use crate::kinds::{self, Saved};
 use crate::paper::{Ink, Tone, counted, dollars, grouped};
 use crate::report::ago;
 use jiff::Timestamp;
+use scrubjay::agents::letters::{Letter, MAIN};
 use scrubjay::agents::roster::Agent;
 use scrubjay::agents::{Glance, Roster, State, words};
 use scrubjay::limits::Limits;
@@ -139,14 +140,14 @@ impl Chat {
             Tasks::List => self.list_tasks(),
             Tasks::Attach(name) => self.attach(&name).await,
             Tasks::Stop(name) => {
-                let agent = self.agent(&name)?;
-                let name = shown(agent.name()).into_owned();
-                if agent.state() != State::Running {
-                    let state = agent.state().word();
-                    return Err(Failure::nothing_found(format!("the agent {name} does not work any more ({state})")));
-                }
+                let agent = self.working(&name)?;
                 agent.stop.cancel();
-                self.aside(&format!("the agent {name} was told to stop"))
+                self.aside(&format!("the agent {} was told to stop", shown(agent.name())))
+            }
+            Tasks::Message { name, text } => {
+                let agent = self.working(&name)?;
+                agent.mailbox.post(Letter::new(MAIN, agent.name(), text, Timestamp::now()));
+                self.aside(&format!("the agent {} reads it before its next request", shown(agent.name())))
             }
         }
     }
@@ -172,7 +173,9 @@ impl Chat {
         self.say(&lines.join("\n"))?;
         match agents.is_empty() {
             true => Ok(()),
-            false => self.aside("/tasks attach NAME follows an agent, /tasks stop NAME stops it"),
+            false => self.aside(
+                "/tasks attach NAME follows an agent, /tasks stop NAME stops it, /tasks message NAME TEXT writes to it",
+            ),
         }
     }
 
@@ -181,6 +184,18 @@ impl Chat {
         found.ok_or_else(|| {
             Failure::nothing_found(format!("no agent `{}` was started here", shown(name))).fix("/tasks lists them")
         })
+    }
+
+    /// One that works.
+    fn working(&self, name: &str) -> Result<Arc<Agent>, Failure> {
+        let agent = self.agent(name)?;
+        match agent.state() {
+            State::Running => Ok(agent),
+            state => {
+                let (name, state) = (shown(agent.name()), state.word());
+                Err(Failure::nothing_found(format!("the agent {name} does not work any more ({state})")))
+            }
+        }
     }
 
     /// Show what an agent did so far, and then what it does, until the person presses Enter.

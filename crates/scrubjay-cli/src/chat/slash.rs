@@ -66,15 +66,24 @@ pub(super) enum Tasks {
     Attach(String),
     /// Stop this agent.
     Stop(String),
+    /// Write this to an agent.
+    Message { name: String, text: String },
 }
 
 impl Tasks {
     fn read(typed: &str) -> Result<Self, String> {
         match typed.split_whitespace().collect::<Vec<_>>().as_slice() {
             [] | ["list"] => Ok(Tasks::List),
+            ["message" | "send", name, first, ..] => {
+                // The words as they were typed, from the first one on.
+                let after = typed.find(name).map_or(0, |at| at + name.len());
+                let text = typed[after..].find(first).map_or("", |at| typed[after + at..].trim_end());
+                Ok(Tasks::Message { name: (*name).to_owned(), text: text.to_owned() })
+            }
             ["attach" | "follow", name] => Ok(Tasks::Attach((*name).to_owned())),
             ["stop" | "kill", name] => Ok(Tasks::Stop((*name).to_owned())),
-            _ => Err("/tasks lists tasks and agents, /tasks attach NAME follows an agent, /tasks stop NAME stops it"
+            _ => Err("/tasks lists tasks and agents, /tasks attach NAME follows an agent, /tasks message NAME TEXT writes to \
+                      it, /tasks stop NAME stops it"
                 .to_owned()),
         }
     }
@@ -245,7 +254,7 @@ pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
     ("plan", "", "plan first: nothing is changed until you approve; again to switch it off"),
     (
         "tasks",
-        "[attach|stop NAME]",
+        "[attach|stop NAME | message NAME TEXT]",
         "the model's task list, and the agents: what each does and took; follow or stop one",
     ),
     ("agents", "[show|create|edit NAME]", "kinds of agents and where they come from; create and edit open your editor"),
@@ -345,6 +354,10 @@ mod tests {
             ("/tasks", Slash::Tasks(Tasks::List)),
             ("/tasks attach finder-1", Slash::Tasks(Tasks::Attach("finder-1".into()))),
             ("/tasks  stop finder-1 ", Slash::Tasks(Tasks::Stop("finder-1".into()))),
+            (
+                "/tasks message finder-1 look in  src, too",
+                Slash::Tasks(Tasks::Message { name: "finder-1".into(), text: "look in  src, too".into() }),
+            ),
             ("/agents", Slash::Agents(Agents::List)),
             ("/agents show explore", Slash::Agents(Agents::Show("explore".into()))),
             ("/agents edit jay", Slash::Agents(Agents::Edit("jay".into()))),
@@ -356,7 +369,7 @@ mod tests {
         ] {
             assert_eq!(Slash::read(line), Ok(slash), "{line}");
         }
-        for wrong in ["/tasks stop", "/tasks finder-1", "/tasks stop a b"] {
+        for wrong in ["/tasks stop", "/tasks finder-1", "/tasks stop a b", "/tasks message finder-1"] {
             assert!(Slash::read(wrong).unwrap_err().contains("/tasks stop NAME"), "{wrong}");
         }
         for wrong in ["/agents jay", "/agents create", "/agents create a b"] {

@@ -160,6 +160,9 @@ async fn three_agents_are_watched_at_work_followed_and_stopped() {
         terminal.type_line("");
         terminal.wait_for("◦ 1 agent · ");
         terminal.wait_for_prompt();
+        terminal.type_line("/tasks message general-2 the barn is empty");
+        terminal.wait_for("the agent general-2 reads it before its next request");
+        terminal.wait_for_prompt();
         terminal.type_line("/tasks stop general-2");
         terminal.wait_for("general-2 (general): stopped");
         terminal.wait_for_prompt();

@@ -9,7 +9,7 @@ mod post;
 use super::{Answer, Error, Session};
 use crate::agents::jobs::{Job, Jobs};
 use crate::agents::letters::mailbox::Posted;
-use crate::agents::letters::{Letter, LetterKind, Mailbox, is_name};
+use crate::agents::letters::{Letter, LetterKind, MAIN, Mailbox, is_name};
 use crate::agents::roster::{Agent, Roster, State};
 use crate::agents::staff::{Mail, Staff};
 use crate::agents::{Definition, watched};
@@ -27,9 +27,6 @@ use std::time::Duration;
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-
-/// What the conversation at the top is called by the agents below it.
-const MAIN: &str = "main";
 
 /// The agents of a session.
 pub(super) struct Agents {

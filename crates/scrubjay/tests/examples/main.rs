@@ -13,6 +13,10 @@ mod layer2_microcompaction;
 mod layer3_session_notes;
 #[path = "../../examples/layer4_compaction.rs"]
 mod layer4_compaction;
+#[path = "../../examples/layer5_extraction.rs"]
+mod layer5_extraction;
+#[path = "../../examples/layer6_dreaming.rs"]
+mod layer6_dreaming;
 #[path = "../../examples/layer7_agents.rs"]
 mod layer7_agents;
 
@@ -25,6 +29,8 @@ fn a_complete_agent_with_a_memory_and_each_layer_alone() {
         layer2_microcompaction::main,
         layer3_session_notes::main,
         layer4_compaction::main,
+        layer5_extraction::main,
+        layer6_dreaming::main,
         layer7_agents::main,
     ];
     for example in examples {

@@ -20,6 +20,9 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// What the conversation at the top is called by the agents below it.
+pub const MAIN: &str = "main";
+
 /// What another agent wrote.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,8 +1,8 @@
 //! Carrying letters: to an agent of this process, to a mailbox of the team, to a socket or over a bridge, in this order.
 
-use super::{MAIN, Summoner};
+use super::Summoner;
 use crate::agents::letters::address::NO_BRIDGE;
-use crate::agents::letters::{Address, Letter, LetterKind, Mailbox, inbox, is_name};
+use crate::agents::letters::{Address, Letter, LetterKind, MAIN, Mailbox, inbox, is_name};
 use crate::agents::roster::{Agent, State};
 use crate::prompts;
 use crate::tool::{Dispatch, Task};

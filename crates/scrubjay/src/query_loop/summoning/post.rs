@@ -2,7 +2,7 @@
 
 use super::{Home, Summoner, Wish};
 use crate::agents::fork::Origins;
-use crate::agents::letters::Letter;
+use crate::agents::letters::{Letter, MAIN};
 use crate::agents::reach::Reach;
 use crate::agents::roster::{Agent, State};
 use crate::agents::watched::Watched;
@@ -91,7 +91,7 @@ impl Post {
         text = self.whole_report(state, &text, kept);
         self.announce(state.word().to_owned());
         if self.agent.summoned.background {
-            let to = self.by.me.as_deref().unwrap_or(super::MAIN);
+            let to = self.by.me.as_deref().unwrap_or(MAIN);
             self.by.mailbox.post(Letter::new(self.agent.name(), to, text, self.by.desk.clock.now()));
         } else {
             let outcome = if state == State::Done { ToolOutcome::ok(text) } else { ToolOutcome::error(text) };
