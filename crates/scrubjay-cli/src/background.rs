@@ -68,7 +68,8 @@ pub(crate) fn line(card: &Card, now: Timestamp, ink: Ink) -> String {
         State::Died => ago(card.started, now),
         _ => format!("{}, {}", ago(card.started, now), seconds(card.elapsed(now))),
     };
-    let cost = card.money.map_or_else(|| "cost unknown".to_owned(), dollars);
+    let nothing = (card.calls == 0).then_some(0.0);
+    let cost = card.money.or(nothing).map_or_else(|| "cost unknown".to_owned(), dollars);
     let took = format!("{}, {} tokens, {cost}", counted(card.calls, "call"), grouped(card.tokens()));
     let why = card.because.as_ref().map(|why| format!(": {}", shown(why))).unwrap_or_default();
     let (id, what) = (ink.paint(Tone::Strong, &shown(&card.id)), shown(&card.what));

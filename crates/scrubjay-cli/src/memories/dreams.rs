@@ -315,7 +315,7 @@ fn source_in_words(source: &Source) -> String {
 fn tried_words(tried: Tried) -> String {
     let Tried { asked, found_before, found_after, lines_before, lines_after } = tried;
     format!(
-        "recall test: {found_before} of {asked} found now, {found_after} then · index: {lines_before} lines now, \
+        "recall test: {found_before} of {asked} found now, {found_after} then · lines of the index: {lines_before} now, \
          {lines_after} then"
     )
 }

@@ -76,7 +76,7 @@ fn a_dream_without_a_model_proposes_and_the_person_decides() {
             "1 merged",
             "→ project_staging.md: project_staging_again.md says it too",
             "recall test:",
-            "index: 4 lines now, 3 then",
+            "lines of the index: 4 now, 3 then",
             "for you to judge:",
             "scrubjay dream --apply",
         ],
