@@ -1,7 +1,7 @@
 //! Putting a memory in order, under its lock: finish what was interrupted, clear away what was left over, notice what others
 //! did, and make the index say what the files say.
 
-use super::folder::Folder;
+use super::folder::{Folder, Stamp};
 use super::journal::{Cause, ChangeId, Recorded, Tail, Trace};
 use super::landing::{self, Landing};
 use super::scan::{Entry, Scan, scan};
@@ -232,7 +232,7 @@ impl Memory {
     fn remember_headers(&mut self, before: &Scan) -> io::Result<()> {
         const WORTH: usize = 64;
         let news = self.scan.read + self.scan.entries.len().abs_diff(before.entries.len());
-        if news == 0 || news < self.scan.entries.len() / WORTH {
+        if news == 0 || (news < self.scan.entries.len() / WORTH && !self.comes_to_rest(before)) {
             return Ok(());
         }
         let scan = std::mem::take(&mut self.scan);
@@ -240,5 +240,15 @@ impl Memory {
         let written = Folder::open(&self.place.journal).and_then(|folder| headers::write(&folder, &table));
         self.scan = table.scan;
         written
+    }
+
+    /// Whether all that was read is what the table could not vouch for, because it had changed just before, and is as it was: a
+    /// new table vouches for it, and nothing has to be read next time.
+    fn comes_to_rest(&self, before: &Scan) -> bool {
+        let doubtful: Vec<_> = before.entries.iter().filter(|was| was.stamp == Stamp::default()).collect();
+        let is_as_it_was = |was: &&Entry| self.scan.get(&was.path).is_some_and(|now| now.digest == was.digest);
+        self.scan.entries.len() == before.entries.len()
+            && doubtful.len() == self.scan.read
+            && doubtful.iter().all(is_as_it_was)
     }
 }
