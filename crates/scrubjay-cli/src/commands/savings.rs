@@ -6,7 +6,7 @@ use crate::arguments::{Grouping, SavingsFlags};
 use crate::failure::Failure;
 use crate::health::Health;
 use crate::layers::Marked as _;
-use crate::paper::{Form, Paper, Tone, counted, grouped};
+use crate::paper::{Form, Paper, Tone, counted, grouped, wrapped};
 use crate::workplace::Workplace;
 use jiff::Timestamp;
 use scrubjay::ledger::savings::{Amount, Kind, Outcome, Savings};
@@ -72,7 +72,7 @@ impl Accounts {
 
     /// Costs and gains in one place and size, whichever way the net goes; then what was expected of each decision.
     fn words(&self, period: &Period, by: Option<Grouping>, health: &Health, paper: &Paper) -> String {
-        let mut lines = vec![self.heading(period), String::new()];
+        let mut lines = vec![wrapped(&self.heading(period), paper.width), String::new()];
         lines.extend(steps(&self.all, paper));
         lines.push(net(&self.all, paper));
         if let Some(by) = by {
@@ -101,7 +101,7 @@ impl Accounts {
         let receipts = match (unpriced, self.unreadable) {
             (0, 0) => "every receipt is there".to_owned(),
             (0, unreadable) => format!("{} cannot be read", counted(unreadable as u64, "receipt")),
-            (unpriced, _) => format!("{unpriced} without a price, so sums with it are n/a"),
+            (unpriced, _) => format!("{unpriced} without a price (n/a)"),
         };
         format!("{} · {} · {receipts}", period.words(), counted(calls, "call"))
     }
