@@ -115,6 +115,7 @@ impl Window {
         let mut lines = self.header(paper);
         lines.push(String::new());
         lines.push(format!("  {}", bar(&self.by_share, self.budget.window, paper.pencil(paper.width.min(MOST) - 4))));
+        lines.push(String::new());
         lines.extend(self.legend(paper));
         lines.push(self.forms(paper));
         lines.push(String::new());
@@ -160,7 +161,8 @@ impl Window {
             percent(used, window),
         );
         let asked = format!("question {} · request {}", self.questions, self.requests);
-        let second = format!("cache {} · {asked} · {}", self.cache.words(), self.certainty);
+        let certainty = self.certainty.split(" by the service").next().unwrap_or_default();
+        let second = format!("cache {} · {asked} · {certainty}", self.cache.words());
         vec![first, wrapped(&second, paper.width)]
     }
 

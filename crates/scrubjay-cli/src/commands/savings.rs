@@ -152,14 +152,14 @@ fn steps(all: &Waterfall, paper: &Paper) -> Vec<String> {
         let whose = all.steps.iter().filter(|((step, _), _)| *step == kind);
         let whose: Vec<String> = whose
             .map(|((_, layer), amount)| {
-                let mark = layer.mark();
-                format!("{} {} {}", mark.badge(paper.ink), mark.name, signed(amount.money.map(|saved| -saved)))
+                let (mark, figure) = (layer.mark(), signed(amount.money.map(|saved| -saved)));
+                format!("    {} {:<20} {figure:>12}", mark.badge(paper.ink), mark.name)
             })
             .collect();
         let is_needed = matches!(kind, Kind::Saving | Kind::Damage | Kind::Spend) || amount != Amount::default();
         if is_needed {
             lines.push(line(name, &signed(amount.money.map(|saved| -saved)), tag(&amount), ""));
-            lines.extend(whose.iter().map(|one| format!("      {one}")));
+            lines.extend(whose);
         }
     }
     lines.push(line("with (billed)", &money(all.billed.money), tag(&all.billed), "at listed prices"));

@@ -67,9 +67,13 @@ async fn a_window_is_drawn_by_layer_and_its_parts_add_up() {
     );
 
     let shown = stage.run(&["context"]).ended_with(0).out;
-    for words in
-        ["claude-opus-5 · ", "compacts at 967.0k", "cache warm until ", "question 4 · request 6", "reported by the"]
-    {
+    for words in [
+        "claude-opus-5 · ",
+        "compacts at 967.0k",
+        "cache warm until ",
+        "question 4 · request 6",
+        "request 6 · reported\n",
+    ] {
         assert!(shown.contains(words), "{words} in {shown}");
     }
     for words in ["  STICRN·", "R tool results ", "over time  ▃", "2 results on disk", "try  scrubjay results get "]
@@ -165,7 +169,7 @@ async fn a_bill_goes_down_step_by_step_from_without_to_with() {
         ["without", "layer savings", "cache damage we caused", "our own model calls"].map(|name| figure(&shown, name));
     let (with, net) = (figure(&shown, "with (billed)"), figure(&shown, "net saved"));
     assert!((steps.iter().sum::<f64>() - with).abs() < 0.0003 && (steps[0] - with - net).abs() < 0.0003, "{shown}");
-    assert!(net > 0.0 && shown.contains("1 tool results -$") && shown.contains("4 compaction +$"), "{shown}");
+    assert!(net > 0.0 && shown.contains("  1 tool results  ") && shown.contains("  4 compaction  "), "{shown}");
     assert!(
         shown.contains("estimated") && shown.contains("reported") && shown.contains("% of the bill without"),
         "{shown}"
@@ -326,7 +330,10 @@ async fn mistakes_are_told_in_the_form_that_was_asked_for() {
         let error: Value = serde_json::from_str(&ran.err).unwrap_or_else(|error| panic!("{error}: {ran:#?}"));
         assert_eq!((&error["schema"], &error["exit_code"]), (&"scrubjay.error/1".into(), &2.into()));
         assert!(error["fix"].is_string() && error["tool_version"].is_string() && ran.out.is_empty(), "{error}");
+        assert!(!error["error"].as_str().unwrap().contains(['\n', '\u{1b}']), "{error}");
     }
+    let missing: Value = serde_json::from_str(&stage.run(&["export", "--json"]).ended_with(2).err).unwrap();
+    assert!(missing["error"].as_str().unwrap().contains("<DIR|->"), "what is missing is named: {missing}");
     assert!(stage.run(&["context", "--sesion"]).ended_with(2).err.contains("--session"), "words otherwise");
     let empty = [&["context"][..], &["savings"], &["cost"], &["context", "--all"], &["notes"], &["results", "ls"]];
     for arguments in empty {
