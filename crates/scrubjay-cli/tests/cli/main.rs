@@ -19,6 +19,7 @@ mod remembering;
 mod results;
 mod scopes;
 mod stage;
+mod surfaces;
 mod survival;
 mod terminal;
 mod watching;
