@@ -146,6 +146,8 @@ pub(crate) enum Command {
     Chat,
     /// Where things stand: model, sessions, places
     Status,
+    /// Read the sessions of other agents that are on this disk, and show what each layer would have done there
+    Scan(ScanFlags),
     /// What is remembered across sessions: look at it, change it, take it back
     Memory {
         #[command(subcommand)]
@@ -235,6 +237,14 @@ pub(crate) enum Command {
         /// Which shell
         shell: clap_complete::Shell,
     },
+}
+
+/// Which transcripts.
+#[derive(Debug, Args)]
+pub(crate) struct ScanFlags {
+    /// A transcript or a folder of them, instead of the agents' own folders; can be given several times
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub(crate) path: Vec<PathBuf>,
 }
 
 /// A session, for commands that look at one.
