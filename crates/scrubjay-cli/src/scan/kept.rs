@@ -1,5 +1,6 @@
 //! What was said since the last compaction, kept only until the next one shows what it made of it.
 
+use super::session::hash;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use scrubjay::context::compaction::fidelity::{self, Finding, What};
@@ -83,8 +84,8 @@ impl Kept {
         }
     }
 
-    /// How much of it the person said outright and for good: what layer 5 keeps without a model.
-    pub(super) fn outright(&self) -> u64 {
+    /// What of it the person said outright and for good, each by its words: what layer 5 keeps without a model.
+    pub(super) fn outright(&self) -> Vec<u64> {
         let prose = |words: &&Words| matches!(words.origin, Origin::Person | Origin::Model);
         let text = |part: &Part| matches!(part, Part::Text(_)).then(|| block(part, usize::MAX));
         let messages: Vec<Arc<Message>> = (1..)
@@ -93,7 +94,7 @@ impl Kept {
             .filter(|message| !message.blocks.is_empty())
             .collect();
         let found = explicit::find(&messages, &TimeZone::UTC);
-        found.iter().filter(|found| matches!(found.said, Said::Remember(_))).count() as u64
+        found.iter().filter(|found| matches!(found.said, Said::Remember(_))).map(|found| hash(&found.quote)).collect()
     }
 
     /// What a summary kept of it.

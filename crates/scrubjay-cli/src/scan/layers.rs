@@ -31,7 +31,7 @@ const CALL: u64 = 120;
 pub(super) struct Terms<'a> {
     limits: &'a Limits,
     settings: &'a Settings,
-    scale: Scale,
+    pub(super) scale: Scale,
     /// What the planner is told.
     prices: Option<Prices>,
     /// The same where one plain token of input costs one.
@@ -279,7 +279,7 @@ impl Window<'_> {
         }
         .into_iter();
         for piece in pieces {
-            let tokens = self.terms.scale.tokens(piece.chars);
+            let tokens = self.terms.scale.tokens(piece.around());
             match piece.what {
                 What::Words => self.push(tokens, Seen::Words),
                 What::Rest => {
@@ -468,3 +468,6 @@ fn answer(piece: &Piece) -> Option<(&'static str, u64)> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -57,11 +57,13 @@ impl Progress {
         if paper.volume == Volume::Quiet || !err.is_terminal() {
             return;
         }
+        let mut draw = |line: &str| write!(err, "\r\x1b[K{line}").and_then(|()| err.flush()).unwrap_or_default();
+        draw(&Self::over(self.files, self.bytes).line());
         while !self.is_over() {
-            write!(err, "\r\x1b[K{}", self.line()).and_then(|()| err.flush()).unwrap_or_default();
             std::thread::park_timeout(EVERY);
+            draw(&self.line());
         }
-        write!(err, "\r\x1b[K").and_then(|()| err.flush()).unwrap_or_default();
+        draw("");
     }
 }
 

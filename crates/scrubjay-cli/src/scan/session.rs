@@ -29,16 +29,10 @@ pub(super) struct Session {
     /// What agents of its own were billed, by reply.
     pub(super) asides: HashMap<u64, Usage>,
     pub(super) compactions: Vec<Compaction>,
-    /// Answers of tools, and the largest of them.
-    pub(super) answers: u64,
-    pub(super) answer_chars: u64,
+    /// The largest answers of tools.
     pub(super) largest: Vec<Answer>,
-    /// The same call again, and what it answered.
-    pub(super) again: u64,
-    pub(super) again_chars: u64,
-    /// What the person asked, and what of it was said outright and for good.
-    pub(super) questions: u64,
-    pub(super) outright: u64,
+    /// What the person said outright and for good, each by its words.
+    pub(super) outright: Vec<u64>,
     pub(super) thinks: bool,
     /// What the model holds, where the record says so.
     pub(super) window: Option<u64>,
@@ -65,16 +59,34 @@ pub(super) struct Step {
     pub(super) usage: Usage,
     /// What was added since the request before, its reply included.
     pub(super) added: Vec<Piece>,
+    pub(super) since: Since,
     /// The agent compacted just before it.
     pub(super) compacted: bool,
     /// Another version of the agent made the request before.
     pub(super) updated: bool,
 }
 
+/// What happened since the request before.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Since {
+    /// Messages of the person's.
+    pub(super) questions: u64,
+    /// Files that were read again in the same way, and what that answered.
+    pub(super) again: u64,
+    pub(super) again_chars: u64,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Piece {
     pub(super) chars: u64,
     pub(super) what: What,
+}
+
+impl Piece {
+    /// Its characters, and those around it.
+    pub(super) fn around(&self) -> u64 {
+        self.chars + AROUND
+    }
 }
 
 /// What a piece of a conversation is to the layers.
@@ -177,6 +189,7 @@ struct Reader<'a> {
     session: Session,
     by_id: HashMap<u64, usize>,
     pending: Vec<Piece>,
+    since: Since,
     calls: HashMap<String, Call>,
     asked: HashSet<u64>,
     model: Arc<str>,
@@ -219,13 +232,8 @@ impl<'a> Reader<'a> {
             steps: Vec::new(),
             asides: HashMap::new(),
             compactions: Vec::new(),
-            answers: 0,
-            answer_chars: 0,
             largest: Vec::new(),
-            again: 0,
-            again_chars: 0,
-            questions: 0,
-            outright: 0,
+            outright: Vec::new(),
             thinks: false,
             window: None,
             damage: Damage::default(),
@@ -235,6 +243,7 @@ impl<'a> Reader<'a> {
             session,
             by_id: HashMap::new(),
             pending: Vec::new(),
+            since: Since::default(),
             calls: HashMap::new(),
             asked: HashSet::new(),
             model: Arc::from(""),
@@ -309,6 +318,7 @@ impl<'a> Reader<'a> {
             model: self.model.clone(),
             usage: usage.unwrap_or_default(),
             added: std::mem::take(&mut self.pending),
+            since: std::mem::take(&mut self.since),
             compacted: std::mem::take(&mut self.compacted),
             updated: std::mem::take(&mut self.updated),
         });
@@ -341,7 +351,7 @@ impl<'a> Reader<'a> {
                 Part::Answer { text, .. } => (count(text), What::Words),
                 Part::Media => (0, What::Words),
             };
-            self.pending.push(Piece { chars: chars + AROUND, what });
+            self.pending.push(Piece { chars, what });
         }
     }
 
@@ -358,7 +368,7 @@ impl<'a> Reader<'a> {
     }
 
     fn heard(&mut self, by: Speaker, parts: &[Part]) {
-        self.session.questions += u64::from(by == Speaker::Person);
+        self.since.questions += u64::from(by == Speaker::Person);
         for part in parts {
             let (chars, what) = match part {
                 Part::Answer { id, text, .. } => self.answer(id, count(text)),
@@ -366,7 +376,7 @@ impl<'a> Reader<'a> {
                 Part::Call { input, .. } => (count(input), What::Words),
                 Part::Media => (0, What::Words),
             };
-            self.pending.push(Piece { chars: chars + AROUND, what });
+            self.pending.push(Piece { chars, what });
         }
         // Codex says what a reply cost only after its tools have answered.
         self.open = false;
@@ -374,12 +384,10 @@ impl<'a> Reader<'a> {
 
     fn answer(&mut self, id: &str, chars: u64) -> (u64, What) {
         let session = &mut self.session;
-        session.answers += 1;
-        session.answer_chars += chars;
         let Some(call) = self.calls.remove(id) else { return (chars, What::Answer(Tool::Other, 0)) };
         if call.again && call.kind == Tool::Read {
-            session.again += 1;
-            session.again_chars += chars;
+            self.since.again += 1;
+            self.since.again_chars += chars;
         }
         let least = session.largest.last().map_or(0, |least| least.chars);
         if session.largest.len() < LARGEST || chars > least {
@@ -402,7 +410,7 @@ impl<'a> Reader<'a> {
     }
 
     fn summarised(&mut self, summary: &str) {
-        self.session.outright += self.kept.outright();
+        self.session.outright.extend(self.kept.outright());
         let checked = self.kept.check(summary, self.limits);
         if let Some(compaction) = self.session.compactions.last_mut().filter(|last| last.checked.is_none()) {
             compaction.checked = checked;
@@ -411,7 +419,7 @@ impl<'a> Reader<'a> {
     }
 
     fn finish(mut self) -> Option<Session> {
-        self.session.outright += self.kept.outright();
+        self.session.outright.extend(self.kept.outright());
         self.known.then_some(self.session)
     }
 }
@@ -425,7 +433,7 @@ impl Session {
 
     /// What is billed for a character, as far as the growth of its requests shows, and what every request begins with.
     pub(super) fn scale(&self, limits: &Limits) -> Scale {
-        let chars = |step: &Step| step.added.iter().map(|piece| piece.chars).sum::<u64>();
+        let chars = |step: &Step| step.added.iter().map(Piece::around).sum::<u64>();
         let (mut tokens, mut text) = (0, 0);
         for pair in self.steps.windows(2) {
             let (before, after) = (pair[0].usage.total_input(), pair[1].usage.total_input());
@@ -455,7 +463,7 @@ pub(super) struct Scale {
 
 impl Scale {
     pub(super) fn tokens(&self, chars: u64) -> u64 {
-        ((chars as f64 * self.per_char) as u64).max(1)
+        (chars as f64 * self.per_char).ceil() as u64
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::kept::Kinds;
 use super::layers::{Layers, Outcome, Terms, play};
-use super::session::{Answer, Damage, LARGEST, Session, Step};
+use super::session::{Answer, Damage, LARGEST, Session, Step, What as Seen};
 use jiff::{SignedDuration, Timestamp};
 use scrubjay::context::compaction::fidelity::What;
 use scrubjay::foreign::Agent;
@@ -125,10 +125,12 @@ impl Tally {
             self.price(measures.catalogue, &step.model, &step.usage);
             self.first = self.first.into_iter().chain(step.at).min();
             self.last = self.last.max(step.at);
+            self.add_since(step, &terms);
         }
         self.without.add(&play(session, &terms, Layers::Off, counts));
         self.with.add(&play(session, &terms, Layers::On, counts));
-        self.add_answers(session, measures.limits);
+        self.outright += session.outright.iter().filter(|said| seen.insert(**said)).count() as u64;
+        self.add_largest(session);
         self.add_misses(session, counts, measures.limits);
         self.add_compactions(session, seen);
     }
@@ -150,15 +152,18 @@ impl Tally {
         self.damage.cut += damage.cut;
     }
 
-    fn add_answers(&mut self, session: &Session, limits: &Limits) {
-        self.answers += session.answers;
-        self.answer_chars += session.answer_chars;
-        self.questions += session.questions;
-        self.outright += session.outright;
-        self.again += session.again;
-        if session.again > 0 {
-            self.again_tokens += session.scale(limits).tokens(session.again_chars);
+    fn add_since(&mut self, step: &Step, terms: &Terms<'_>) {
+        let answers = step.added.iter().filter(|piece| matches!(piece.what, Seen::Answer(..)));
+        for answer in answers {
+            self.answers += 1;
+            self.answer_chars += answer.chars;
         }
+        self.questions += step.since.questions;
+        self.again += step.since.again;
+        self.again_tokens += terms.scale.tokens(step.since.again_chars);
+    }
+
+    fn add_largest(&mut self, session: &Session) {
         self.largest.extend(session.largest.iter().map(|answer| (answer.clone(), session.path.clone())));
         self.largest.sort_by_key(|(answer, _)| std::cmp::Reverse(answer.chars));
         // A copy of a session holds the same answers.
