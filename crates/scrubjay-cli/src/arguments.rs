@@ -153,6 +153,8 @@ pub(crate) enum Command {
     Chat,
     /// Where things stand: model, sessions, places
     Status,
+    /// What each layer would have done in sessions already on disk
+    Scan(ScanFlags),
     /// What is remembered: look at it, change it, take it back
     Memory {
         #[command(subcommand)]
@@ -247,6 +249,14 @@ pub(crate) struct DoctorFlags {
     /// With --fix: only say what would be done
     #[arg(long, requires = "fix")]
     pub(crate) dry_run: bool,
+}
+
+/// Which transcripts.
+#[derive(Debug, Args)]
+pub(crate) struct ScanFlags {
+    /// A transcript or a folder of them, instead of the agents' own folders; can be given several times
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub(crate) path: Vec<PathBuf>,
 }
 
 /// A session, for commands that look at one.

@@ -45,6 +45,7 @@ pub mod message;
 pub mod tokens;
 // the record
 pub mod transcript;
+pub mod foreign;
 // the request
 pub mod prompts;
 pub mod prompt;

@@ -17,6 +17,7 @@ mod memory;
 mod print;
 mod remembering;
 mod results;
+mod scan;
 mod scopes;
 mod stage;
 mod surfaces;

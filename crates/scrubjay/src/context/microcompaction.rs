@@ -24,6 +24,11 @@ use std::sync::Arc;
 /// Only results of these are ever cleared: each can be asked again.
 const CLEARABLE: &[&str] = &["Read", "Bash", "Grep", "Glob", "WebSearch", "WebFetch", "Edit", "Write"];
 
+/// Whether results of this tool may be cleared.
+pub fn is_clearable(tool: &str) -> bool {
+    CLEARABLE.contains(&tool)
+}
+
 /// A result that could be cleared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Old {
@@ -150,7 +155,7 @@ fn clearable(view: &View, limits: &Limits) -> Vec<Old> {
         tools.extend(message.tool_uses().map(|call| (&call.id, call.name.as_str())));
         for block in &message.blocks {
             let Kind::ToolResult(result) = block.kind() else { continue };
-            let known = tools.get(&result.call).is_some_and(|tool| CLEARABLE.contains(tool));
+            let known = tools.get(&result.call).is_some_and(|tool| is_clearable(tool));
             let gone = view.cleared.contains(&result.call) || view.spilled.contains_key(&result.call);
             let only_text = result.parts.iter().all(|part| part.as_text().is_some());
             if known && !gone && only_text {

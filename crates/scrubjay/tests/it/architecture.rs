@@ -19,6 +19,7 @@ const ORDER: &[&str] = &[
     "message",
     "tokens",
     "transcript",
+    "foreign",
     "prompts",
     "prompt",
     "prompt_cache",
