@@ -26,6 +26,7 @@ mod redaction;
 mod remedies;
 mod remembered;
 mod report;
+mod report_page;
 mod seat;
 mod service;
 mod shelf;
