@@ -4,7 +4,7 @@
 use super::drawing::{Axis, Height, Room, block, line, words};
 use super::facts::{Miss, Request, SessionReport};
 use super::markup::{Html, tag};
-use crate::paper::{grouped, percent};
+use crate::paper::grouped;
 use jiff::tz::TimeZone;
 use scrubjay::message::Usage;
 
@@ -13,7 +13,7 @@ const BAND: f64 = 12.0;
 
 /// The parts of a bar from the bottom up: class, name, and which tokens they are.
 pub(super) const PARTS: [(&str, &str, fn(&Usage) -> u64); 4] = [
-    ("read", "read from cache", |usage| usage.cache_read),
+    ("read", "from cache", |usage| usage.cache_read),
     ("write-5m", "written, 5 min", |usage| usage.cache_write_5m),
     ("write-1h", "written, 1 hour", |usage| usage.cache_write_1h),
     ("fresh", "sent fresh", |usage| usage.input),
@@ -136,14 +136,19 @@ fn keys(report: &SessionReport, room: Room, height: Height, band: f64) -> Html {
     let (usage, x) = (&report.cache.usage, room.end() + 17.0);
     let parts = PARTS.into_iter().filter(|(_, _, tokens)| tokens(usage) > 0);
     let row = |(at, (class, name, tokens)): (usize, (&'static str, &'static str, fn(&Usage) -> u64))| {
-        let (y, share) = (height.top + 20.0 * at as f64, percent(tokens(usage), usage.total_input()));
+        let (y, share) = (height.top + 20.0 * at as f64, share(tokens(usage), usage.total_input()));
         Html::from(block(class, (x, y), (15.0, 15.0)).set("rx", 4))
             .and(block("pattern", (x, y), (15.0, 15.0)).set("fill", format!("url(#pattern-{class})")))
             .and(words("label", x + 20.0, y + 12.0, name))
-            .and(words("label number end", room.width() - 2.0, y + 12.0, &format!("{share} %")))
+            .and(words("label number end", room.width() - 2.0, y + 12.0, &share))
     };
     let rows: Html = parts.enumerate().map(row).collect();
     rows.and(words("label small", x, band + 10.0, "warm, or cold after a pause"))
+}
+
+/// A share of the input to a tenth of a per cent.
+pub(super) fn share(part: u64, whole: u64) -> String {
+    format!("{:.1} %", 100.0 * part as f64 / whole.max(1) as f64)
 }
 
 /// What a break was, in a sentence.

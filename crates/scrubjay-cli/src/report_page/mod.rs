@@ -9,6 +9,8 @@ mod money_chart;
 mod page;
 mod remembering;
 mod sections;
+#[cfg(test)]
+mod tests;
 mod window_chart;
 
 pub(crate) use facts::SessionReport;

@@ -2,12 +2,12 @@
 
 use super::cache_chart::{self, PARTS, explained};
 use super::drawing::{Room, moment};
-use super::facts::{Boundary, Change, File, Proposed, Request, SessionReport};
+use super::facts::{Boundary, Change, Event, File, Proposed, Request, SessionReport};
 use super::markup::{Html, Tag, tag, tenth};
 use super::money_chart::{self, signed};
 use super::window_chart::{self, layer_class, share_class};
 use crate::layers::{Mark, Marked as _};
-use crate::paper::{counted, dollars, grouped, percent, short};
+use crate::paper::{counted, dollars, grouped, short};
 use jiff::tz::TimeZone;
 use scrubjay::ledger::{Certainty, Layer};
 use scrubjay::tokens::Share;
@@ -70,10 +70,22 @@ pub(super) fn window(report: &SessionReport, zone: &TimeZone) -> Html {
     let charts = Room::BOTH.map(|room| window_chart::chart(report, zone, room));
     section("window", "Window over turns", lede)
         .with(tag("figure").all(charts))
+        .with(lanes(report))
         .with(slider(report))
         .with(readout(report, zone))
         .with(folded("Every request as a table", requests(report, zone)))
         .into()
+}
+
+/// What the letters before the lanes mean; on a desk their names stand beside them.
+fn lanes(report: &SessionReport) -> Tag {
+    let lane = |(_, events): (char, Vec<&Event>)| {
+        let mark = events.first().map(|event| event.layer.mark())?;
+        let acted = events.iter().filter(|event| event.acted).count() as u64;
+        let times = tag("b").with(grouped(acted));
+        Some(tag("li").class("beside-chart").with(chip(mark, layer_class(mark))).with(mark.name).with(times))
+    };
+    tag("ul").class("legend").all(window_chart::lanes(report).into_iter().filter_map(lane))
 }
 
 fn slider(report: &SessionReport) -> Tag {
@@ -216,8 +228,12 @@ pub(super) fn cache(report: &SessionReport, zone: &TimeZone) -> Html {
             .set("width", 16)
             .set("height", 16);
         let tokens = tokens(usage);
-        let words = format!("{} % · {} tokens", percent(tokens, all), short(tokens));
-        tag("li").with(key.with(square).with(pattern)).with(format!("{name}: ")).with(tag("b").with(words))
+        let words = format!("{} · {} tokens", cache_chart::share(tokens, all), short(tokens));
+        tag("li")
+            .class("beside-chart")
+            .with(key.with(square).with(pattern))
+            .with(format!("{name}: "))
+            .with(tag("b").with(words))
     });
     let bands = [("warm", "warm"), ("hour", "warm thanks to the hour-long lifetime"), ("cold", "cold")];
     let seen = |class: &str| match class {

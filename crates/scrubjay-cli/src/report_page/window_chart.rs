@@ -41,9 +41,9 @@ pub(super) fn chart(report: &SessionReport, zone: &TimeZone, room: Room) -> Html
         .with(height.drawn(room, 5))
         .with(words("tick end", room.left() - 7.0, TOP - 8.0, "tokens"))
         .with(stack(report, axis, height))
-        .with(limits(report, room, height))
         .with(boundaries(report, axis, height))
         .with(without(report, axis, height))
+        .with(limits(report, room, height))
         .with(if room.is_wide() { names(report, axis, height) } else { Html::default() })
         .with(axis.drawn(report, zone, height.bottom))
         .all(lanes.iter().enumerate().map(|(at, (_, events))| lane(events, axis, first + LANE * at as f64)))
@@ -190,16 +190,15 @@ fn without(report: &SessionReport, axis: Axis, height: Height) -> Html {
     }
     let total = short(last.without);
     let y = height.top + 13.0_f64.max(if leaves.is_some() { 0.0 } else { y - height.top - 8.0 });
-    let (class, x, told) = match leaves {
-        Some((x, number)) if x < axis.room.left() + 0.55 * (axis.room.end() - axis.room.left()) => {
-            let beyond = if axis.room.is_wide() {
-                "without the layers: off this picture from request"
-            } else {
-                "without: off from request"
-            };
-            ("label without halo", x + 8.0, format!("{beyond} {}, {total} in the end", grouped(number)))
+    let early = leaves.filter(|(x, _)| *x < axis.room.left() + 0.55 * (axis.room.end() - axis.room.left()));
+    let (class, x, told) = match early {
+        Some((x, number)) if axis.room.is_wide() => {
+            let number = grouped(number);
+            let told = format!("without the layers: off this picture from request {number}, {total} in the end");
+            ("label without halo", x + 8.0, told)
         }
-        _ => ("label without halo end", x - 8.0, format!("without the layers: {total}")),
+        Some((x, _)) => ("label without halo", x + 6.0, format!("without the layers: {total}")),
+        None => ("label without halo end", x - 8.0, format!("without the layers: {total}")),
     };
     Html::from(tag("path").class("without").set("d", path(&points))).and(words(class, x, y, &told))
 }
@@ -236,7 +235,7 @@ fn names(report: &SessionReport, axis: Axis, height: Height) -> Html {
 }
 
 /// What each layer did, by layer.
-fn lanes(report: &SessionReport) -> Vec<(char, Vec<&Event>)> {
+pub(super) fn lanes(report: &SessionReport) -> Vec<(char, Vec<&Event>)> {
     let mut lanes: BTreeMap<char, Vec<&Event>> = BTreeMap::new();
     for event in &report.events {
         lanes.entry(event.letter).or_default().push(event);
