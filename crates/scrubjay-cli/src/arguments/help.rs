@@ -24,7 +24,7 @@ pub(crate) fn command() -> clap::Command {
         _ => command.mut_subcommand(name, |one| one.hide(true)),
     });
     quiet.override_usage("scrubjay [OPTIONS] [COMMAND]\n       scrubjay -p \"a question\"").help_template(format!(
-        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{groups}\n{{all-args}}{{after-help}}"
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{groups}{{all-args}}{{after-help}}"
     ))
 }
 

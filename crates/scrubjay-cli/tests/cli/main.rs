@@ -20,6 +20,7 @@ mod report;
 mod results;
 mod scopes;
 mod stage;
+mod surfaces;
 mod survival;
 mod terminal;
 mod watching;
