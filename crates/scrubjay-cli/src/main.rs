@@ -27,6 +27,7 @@ mod remedies;
 mod remembered;
 mod report;
 mod scan;
+mod report_page;
 mod seat;
 mod service;
 mod shelf;

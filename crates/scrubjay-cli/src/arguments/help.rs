@@ -8,7 +8,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Everyday", &["scan", "chat", "status", "context", "recall", "remember", "inbox", "undo"]),
     ("Memory", &["memory", "dream", "import", "export", "fsck"]),
     ("Sessions", &["sessions", "notes", "compact", "uncompact", "results"]),
-    ("Measure", &["savings", "cost"]),
+    ("Measure", &["savings", "cost", "report"]),
     ("Agents", &["agents", "send", "teammate", "jobs"]),
     ("Care", &["doctor", "config", "flags", "limits", "completions", "man", "help"]),
 ];
