@@ -1,10 +1,13 @@
 //! What can be typed: everyday verbs first.
 
 use crate::compaction::Numbers;
+use crate::since::Since;
 mod agents;
+mod help;
 mod memory;
 
 pub(crate) use agents::{AgentsCommand, CreateFlags};
+pub(crate) use help::command;
 pub(crate) use memory::{
     CheckFlags, DreamFlags, ExportFlags, ForgetFlags, ImportFlags, InboxCommand, MemoryCommand, Order, RecallFlags,
     RecallIn, RememberFlags, Trial, UndoFlags,
@@ -122,6 +125,10 @@ pub(crate) struct GeneralFlags {
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
     pub(crate) color: ColorWhen,
 
+    /// Draw with plain letters alone
+    #[arg(long, global = true)]
+    pub(crate) ascii: bool,
+
     /// Say less
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
@@ -146,7 +153,7 @@ pub(crate) enum Command {
     Chat,
     /// Where things stand: model, sessions, places
     Status,
-    /// What is remembered across sessions: look at it, change it, take it back
+    /// What is remembered: look at it, change it, take it back
     Memory {
         #[command(subcommand)]
         what: MemoryCommand,
@@ -155,11 +162,11 @@ pub(crate) enum Command {
     Recall(RecallFlags),
     /// Remember something in later sessions
     Remember(RememberFlags),
-    /// Put the memory in order: propose what would be merged, dated and removed; --apply does it
+    /// Put the memory in order: propose first, --apply does it
     Dream(DreamFlags),
-    /// What waits for you: what dreams propose, and memories that rest on what others said
+    /// What waits for you: proposals, and memories nobody confirmed
     Inbox(InboxFlags),
-    /// Take back the last change of the memory, or the one with this number
+    /// Take back the last change of the memory, or a numbered one
     Undo(UndoFlags),
     /// Past sessions of this project
     Sessions {
@@ -168,23 +175,11 @@ pub(crate) enum Command {
         all: bool,
     },
     /// What is in the window of a session, and how much room is left
-    Context {
-        #[command(flatten)]
-        which: WhichSession,
-        /// Ask the service to count, instead of estimating
-        #[arg(long)]
-        exact: bool,
-    },
+    Context(ContextFlags),
     /// What a session cost
-    Cost {
-        #[command(flatten)]
-        which: WhichSession,
-    },
-    /// What the layers saved and cost in a session
-    Savings {
-        #[command(flatten)]
-        which: WhichSession,
-    },
+    Cost(CostFlags),
+    /// What the layers saved and what they cost, step by step
+    Savings(SavingsFlags),
     /// The running notes of a session
     Notes {
         #[command(flatten)]
@@ -192,14 +187,14 @@ pub(crate) enum Command {
     },
     /// Give a session room: a summary takes the place of what was said
     Compact(CompactFlags),
-    /// Take the last compaction of a session back, or give some of its questions back
+    /// Take the last compaction of a session back, or a part of it
     Uncompact(UncompactFlags),
     /// Tool results that were too large for the window and lie on disk
     Results {
         #[command(subcommand)]
         what: ResultsCommand,
     },
-    /// Bring memories in: another agent's folder, a Markdown vault, a CLAUDE.md to refer to
+    /// Bring memories in: an agent's folder, a vault, a CLAUDE.md
     Import(ImportFlags),
     /// Write all memories to a folder, or to standard output
     Export(ExportFlags),
@@ -219,22 +214,39 @@ pub(crate) enum Command {
         #[command(subcommand)]
         what: Option<JobsCommand>,
     },
-    /// Kinds of agents: what there is, where each comes from, and new ones
+    /// Kinds of agents: what there is, and new ones
     Agents {
         #[command(subcommand)]
         what: Option<AgentsCommand>,
     },
     /// Write to an agent or a session that runs
     Send(SendFlags),
-    /// Work on a task without a terminal, and read letters until nobody writes any more
+    /// Work on a task without a terminal, and read letters
     Teammate(TeammateFlags),
-    /// Check the installation; the output is safe to paste
-    Doctor,
+    /// Check the installation, and mend it with --fix; safe to paste
+    Doctor(DoctorFlags),
     /// Completions for a shell, to standard output
     Completions {
         /// Which shell
         shell: clap_complete::Shell,
     },
+    /// The manual for man(1), to standard output or into a folder
+    Man {
+        /// The folder to write them to
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+        out: Option<PathBuf>,
+    },
+}
+
+/// What the doctor does about what is found.
+#[derive(Debug, Args)]
+pub(crate) struct DoctorFlags {
+    /// Mend what can be mended without losing anything, and say what was done
+    #[arg(long)]
+    pub(crate) fix: bool,
+    /// With --fix: only say what would be done
+    #[arg(long, requires = "fix")]
+    pub(crate) dry_run: bool,
 }
 
 /// A session, for commands that look at one.
@@ -243,6 +255,77 @@ pub(crate) struct WhichSession {
     /// Its id, the beginning of it, or `last`
     #[arg(long, value_name = "ID", default_value = "last")]
     pub(crate) session: String,
+}
+
+/// Which sessions are summed up.
+#[derive(Debug, Args)]
+pub(crate) struct PeriodFlags {
+    /// One session: its id, the beginning of it, or `last`, which is meant when nothing is said
+    #[arg(long, value_name = "ID")]
+    pub(crate) session: Option<String>,
+    /// Every session of this project
+    #[arg(long, conflicts_with = "session")]
+    pub(crate) all: bool,
+    /// What happened since then, in every session of this project: 7d, 12h, yesterday, 2026-11-01
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) since: Option<Since>,
+}
+
+/// What is to be told about money spent.
+#[derive(Debug, Args)]
+pub(crate) struct CostFlags {
+    #[command(flatten)]
+    pub(crate) period: PeriodFlags,
+}
+
+/// What is to be told about money saved.
+#[derive(Debug, Args)]
+pub(crate) struct SavingsFlags {
+    #[command(flatten)]
+    pub(crate) period: PeriodFlags,
+    /// The net apart: by layer, by model, by who asked, or by project (then of every project)
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub(crate) by: Option<Grouping>,
+}
+
+/// How a net is taken apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Grouping {
+    // Who saved and spent
+    Layer,
+    // At whose prices
+    Model,
+    // In whose calls
+    Source,
+    // Where
+    Project,
+}
+
+impl Grouping {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Grouping::Layer => "layer",
+            Grouping::Model => "model",
+            Grouping::Source => "source",
+            Grouping::Project => "project",
+        }
+    }
+}
+
+/// Whose window, and how it is looked at.
+#[derive(Debug, Args)]
+pub(crate) struct ContextFlags {
+    #[command(flatten)]
+    pub(crate) which: WhichSession,
+    /// Draw it again whenever the session grows; q leaves
+    #[arg(long, conflicts_with_all = ["all", "exact"])]
+    pub(crate) watch: bool,
+    /// Every session of this project, in a line each
+    #[arg(long, conflicts_with_all = ["session", "exact"])]
+    pub(crate) all: bool,
+    /// Ask the service to count, instead of estimating
+    #[arg(long)]
+    pub(crate) exact: bool,
 }
 
 /// What is to be compacted.

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod background;
+mod cache;
 mod chat;
 mod commands;
 mod compaction;
@@ -12,6 +13,7 @@ mod happening;
 mod health;
 mod instructed;
 mod kinds;
+mod layers;
 mod letters;
 mod log;
 mod memories;
@@ -27,13 +29,17 @@ mod report;
 mod seat;
 mod service;
 mod shelf;
+mod since;
+mod sketch;
 mod staffed;
 mod teammates;
+mod watch;
 mod web_fetch;
+mod window;
 mod workplace;
 
 use arguments::{Arguments, Command, OutputFormat};
-use clap::{CommandFactory as _, Parser as _};
+use clap::{CommandFactory as _, FromArgMatches as _};
 use environment::Environment;
 use failure::{Exit, Failure};
 use memories::dreams::Wish;
@@ -43,7 +49,10 @@ use std::process::ExitCode;
 use workplace::Workplace;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match read_arguments() {
+        Ok(arguments) => arguments,
+        Err(exit) => return exit,
+    };
     let environment = Environment::of_process();
     let mut paper = Paper::new(&arguments.general, &environment);
     if arguments.print.is_some() && arguments.output_format != OutputFormat::Text {
@@ -70,9 +79,32 @@ fn main() -> ExitCode {
     }
 }
 
+/// What was typed. Help and the version are answers; a mistake is told in the form that was asked for.
+fn read_arguments() -> Result<Arguments, ExitCode> {
+    let typed = arguments::command().try_get_matches().and_then(|found| Arguments::from_arg_matches(&found));
+    typed.map_err(|error| {
+        let in_json = std::env::args_os().take_while(|word| word != "--").any(|word| word == "--json");
+        if !error.use_stderr() || !in_json {
+            error.exit();
+        }
+        let said = error.render().to_string();
+        let message = said.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+        let fix = said
+            .lines()
+            .map(str::trim)
+            .find_map(|line| line.strip_prefix("tip: "))
+            .unwrap_or("`scrubjay --help` says what can be typed");
+        let failure = Failure::usage(message).fix(fix);
+        eprintln!("{}", failure.veiled().to_json());
+        Exit::Usage.into()
+    })
+}
+
 async fn run(arguments: &Arguments, environment: Environment, paper: &Paper) -> Result<(), Failure> {
-    if let Some(Command::Completions { shell }) = &arguments.command {
-        return commands::completions(*shell);
+    match &arguments.command {
+        Some(Command::Completions { shell }) => return commands::completions(*shell),
+        Some(Command::Man { out }) => return commands::man::run(out.as_deref(), paper),
+        _ => {}
     }
     let workplace = Workplace::find(arguments, environment)?.with_remote_flags().await;
     workplace.settings.warnings.iter().for_each(|warning| paper.warn(warning));

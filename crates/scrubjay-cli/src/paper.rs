@@ -3,7 +3,9 @@
 use crate::arguments::{ColorWhen, GeneralFlags};
 use crate::environment::Environment;
 use crate::failure::Failure;
+use crate::sketch::Pencil;
 use anstyle::{AnsiColor, Style};
+use rustix::termios::tcgetwinsize;
 use scrubjay::secrets::veiled;
 use scrubjay::tools::shown;
 use serde_json::{Value, json};
@@ -43,6 +45,11 @@ impl Ink {
             Tone::Warning => AnsiColor::Yellow.on_default(),
             Tone::Bad => AnsiColor::Red.on_default().bold(),
         };
+        self.dye(style, text)
+    }
+
+    /// The text in a style of its own.
+    pub(crate) fn dye(self, style: Style, text: &str) -> String {
         match self {
             Ink::Coloured => format!("{style}{text}{style:#}"),
             Ink::Plain => text.to_owned(),
@@ -72,6 +79,15 @@ impl Stream {
     fn of(stream: &impl io::IsTerminal) -> Self {
         if stream.is_terminal() { Stream::Terminal } else { Stream::Other }
     }
+}
+
+/// Which letters may be drawn with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Glyphs {
+    /// Blocks, dots and arrows.
+    Drawn,
+    /// Those of a typewriter.
+    Ascii,
 }
 
 /// How listings are written.
@@ -105,6 +121,12 @@ pub(crate) struct Paper {
     pub(crate) talk_ink: Ink,
     /// How much is said.
     pub(crate) volume: Volume,
+    /// What pictures are made of.
+    pub(crate) glyphs: Glyphs,
+    /// How many columns there are.
+    pub(crate) width: usize,
+    /// How many the person says there are.
+    said_width: Option<usize>,
 }
 
 impl Paper {
@@ -114,12 +136,26 @@ impl Paper {
             (false, true) => Volume::Loud,
             (false, false) => Volume::Normal,
         };
+        let said_width = environment.get("COLUMNS").and_then(|columns| columns.parse().ok()).map(readable);
         Self {
             form: if flags.json { Form::Json } else { Form::Words },
             ink: Ink::choose(flags.color, environment, Stream::of(&io::stdout())),
             talk_ink: Ink::choose(flags.color, environment, Stream::of(&io::stderr())),
             volume,
+            glyphs: if flags.ascii { Glyphs::Ascii } else { Glyphs::Drawn },
+            said_width,
+            width: said_width.unwrap_or_else(seen_width),
         }
+    }
+
+    /// What pictures of this width are drawn with.
+    pub(crate) fn pencil(&self, width: usize) -> Pencil {
+        Pencil { ink: self.ink, glyphs: self.glyphs, width }
+    }
+
+    /// The same after the terminal may have been resized.
+    pub(crate) fn again(&self) -> Self {
+        Self { width: self.said_width.unwrap_or_else(seen_width), ..*self }
     }
 
     /// Data, followed by a line break.
@@ -156,6 +192,19 @@ impl Paper {
     }
 }
 
+/// How many columns the terminal has; where there is none, what everybody can read.
+fn seen_width() -> usize {
+    const USUAL: usize = 80;
+    let seen = tcgetwinsize(io::stdout()).ok().map(|size| usize::from(size.ws_col));
+    readable(seen.filter(|columns| *columns > 0).unwrap_or(USUAL))
+}
+
+/// Nothing can be laid out in less.
+fn readable(columns: usize) -> usize {
+    const NARROWEST: usize = 40;
+    columns.max(NARROWEST)
+}
+
 /// An object with its schema and the version of this program in front.
 pub(crate) fn enveloped(schema: &str, data: Value) -> Value {
     let mut whole = json!({ "schema": format!("scrubjay.{schema}/1"), "tool_version": env!("CARGO_PKG_VERSION") });
@@ -184,6 +233,22 @@ pub(crate) fn grouped(number: u64) -> String {
         out.push(digit);
     }
     out
+}
+
+/// A text in lines of so many columns, broken between words; a word that is longer stands alone.
+pub(crate) fn wrapped(text: &str, width: usize) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for paragraph in text.lines() {
+        let mut line = String::new();
+        for word in paragraph.split(' ') {
+            if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width {
+                lines.push(std::mem::take(&mut line));
+            }
+            line = if line.is_empty() { word.to_owned() } else { format!("{line} {word}") };
+        }
+        lines.push(line);
+    }
+    lines.join("\n")
 }
 
 /// `1 call`, `2 calls`.
@@ -251,6 +316,13 @@ mod tests {
         assert_eq!([dollars(0.00123), dollars(12.3)], ["$0.0012", "$12.30"]);
         assert_eq!([950, 12_345, 30_000_000].map(size), ["950 B", "12.3 kB", "30.0 MB"]);
         assert_eq!(percent(1, 0), 100);
+    }
+
+    #[test]
+    fn lines_are_broken_between_words() {
+        assert_eq!(wrapped("a jay hides seeds", 9), "a jay\nhides\nseeds");
+        assert_eq!(wrapped("unbreakable words", 4), "unbreakable\nwords");
+        assert_eq!((wrapped("", 4).as_str(), wrapped("a\nb", 9).as_str()), ("", "a\nb"));
     }
 
     #[test]

@@ -9,7 +9,8 @@ use scrubjay::paths::ProjectLayout;
 use scrubjay::secrets::veiled;
 use scrubjay::tools::shown;
 use scrubjay::transcript::{Compaction, Damage, Entry, Transcript, TranscriptError};
-use std::path::PathBuf;
+use std::io::{BufRead as _, Read as _};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -51,16 +52,7 @@ impl Shelf {
 
     /// Every session, newest first. A folder that is not there holds none.
     pub(crate) fn places(&self) -> Result<Vec<Place>, Failure> {
-        let dir = self.project.dir();
-        let entries = match std::fs::read_dir(dir) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(Failure::failed(format!("{} cannot be read: {error}", dir.display()))),
-        };
-        let mut places: Vec<Place> = entries.flatten().filter_map(|entry| place(entry.path())).collect();
-        // Ids are made in order of time, so they decide between files of the same moment.
-        places.sort_by(|a, b| (b.touched, &b.id).cmp(&(a.touched, &a.id)));
-        Ok(places)
+        places_in(self.project.dir())
     }
 
     /// The session that was meant: `last`, an id, or the beginning of one.
@@ -93,7 +85,7 @@ impl Shelf {
                 return Ok(place);
             }
         }
-        Err(Failure::nothing_found("there is no session in this project yet").fix("start one with `scrubjay chat`"))
+        Err(none_yet())
     }
 
     /// Read a session without the right to go on with it.
@@ -150,6 +142,35 @@ impl Shelf {
     }
 }
 
+/// The sessions in a project's folder, newest first.
+pub(crate) fn places_in(dir: &Path) -> Result<Vec<Place>, Failure> {
+    let entries = match std::fs::read_dir(dir) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(Failure::failed(format!("{} cannot be read: {error}", dir.display()))),
+    };
+    let mut places: Vec<Place> = entries.flatten().filter_map(|entry| place(entry.path())).collect();
+    // Ids are made in order of time, so they decide between files of the same moment.
+    places.sort_by(|a, b| (b.touched, &b.id).cmp(&(a.touched, &a.id)));
+    Ok(places)
+}
+
+/// The folder a session was started in, as its first line says.
+pub(crate) fn began_in(place: &Place) -> Option<PathBuf> {
+    const LONGEST: u64 = 65_536;
+    let mut line = String::new();
+    let first = std::fs::File::open(&place.path).ok()?.take(LONGEST);
+    std::io::BufReader::new(first).read_line(&mut line).ok()?;
+    let record: serde_json::Value = serde_json::from_str(&line).ok()?;
+    record["entry"]["data"]["dir"].as_str().map(PathBuf::from)
+}
+
+/// Where sessions are looked for and none is.
+pub(crate) fn none_yet() -> Failure {
+    Failure::nothing_found("there is no session in this project yet")
+        .fix("start one with `scrubjay chat`; sessions belong to the project they were started in (-C DIR)")
+}
+
 /// A session that was only begun holds its beginning and what requests begin with.
 const FRESH: usize = 2;
 
@@ -177,7 +198,7 @@ fn questions(transcript: &Transcript) -> impl Iterator<Item = &Message> {
 }
 
 /// The first question on one line.
-fn title(transcript: &Transcript) -> String {
+pub(crate) fn title(transcript: &Transcript) -> String {
     questions(transcript).next().map(|message| headline(&message.text())).unwrap_or_default()
 }
 

@@ -39,6 +39,20 @@ pub enum Share {
     Notices,
 }
 
+impl Share {
+    /// Every one, in the order in which a request holds them.
+    pub const ALL: [Share; 8] = [
+        Share::System,
+        Share::Tools,
+        Share::Instructions,
+        Share::Memory,
+        Share::Summary,
+        Share::Conversation,
+        Share::ToolResults,
+        Share::Notices,
+    ];
+}
+
 /// What kind of block it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

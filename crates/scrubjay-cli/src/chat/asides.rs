@@ -7,9 +7,10 @@ use crate::commands::notes;
 use crate::failure::Failure;
 use crate::health::Health;
 use crate::paper::Tone;
-use crate::report::{Bill, Filling, ago};
+use crate::report::{Bill, ago};
 use crate::seat::Beginning;
 use crate::shelf::Shelf;
+use crate::window::{Holder, Window};
 use jiff::Timestamp;
 use scrubjay::context::session_notes;
 use scrubjay::ledger::savings::savings;
@@ -93,9 +94,10 @@ impl Chat {
 
     fn context(&mut self) -> Result<(), Failure> {
         let Some(session) = &self.session else { return Ok(()) };
-        let window = self.seat.service.model.window();
-        let filling = Filling::of(session.transcript(), window, &self.seat.workplace.limits);
-        self.say(&filling.words(self.paper.ink))
+        let model = &self.seat.service.model;
+        let holder = Holder { model: model.name().to_owned(), window: model.window() };
+        let window = Window::of(session.transcript(), &holder, &self.seat.workplace, Timestamp::now());
+        self.say(&window.words(&self.paper.again()))
     }
 
     async fn resume(&mut self, id: Option<String>) -> Result<(), Failure> {

@@ -1,67 +1,142 @@
-//! `scrubjay context`: what is in the window of a session.
+//! `scrubjay context`: what is in the window of a session; of all of them in a line each; or of one as it fills.
 
 use super::chosen;
-use crate::arguments::WhichSession;
+use crate::arguments::ContextFlags;
 use crate::failure::Failure;
-use crate::paper::{Form, Paper};
-use crate::report::Filling;
+use crate::paper::{Form, Paper, Tone, percent, short};
+use crate::report::ago;
 use crate::service::Service;
-use crate::shelf::{asked, damage_in_words};
+use crate::shelf::{Place, Shelf, asked, damage_in_words, title};
+use crate::sketch::bar;
+use crate::watch;
+use crate::window::{Holder, Window};
 use crate::workplace::Workplace;
 use jiff::Timestamp;
+use scrubjay::ledger::book::Book;
 use scrubjay::message::{Block, Message, MessageId, Origin, Role};
 use scrubjay::prompt::Prompt;
 use scrubjay::settings::key;
-use scrubjay::transcript::Transcript;
+use scrubjay::tokens::ContextWindow;
+use scrubjay::transcript::{Filling, Transcript};
+use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Where the number comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Counting {
-    /// What was reported, and estimates for the rest.
-    Estimate,
-    /// The service counts now, or the command fails.
-    Exact,
+pub(super) async fn run(workplace: &Workplace, paper: &Paper, flags: &ContextFlags) -> Result<(), Failure> {
+    if flags.all {
+        return list(workplace, paper);
+    }
+    let (shelf, place) = chosen(workplace, &flags.which)?;
+    if flags.watch {
+        let files = [place.path.clone(), Book::path_of(&place.path)];
+        return watch::run(&files, paper, |paper| shown(&picture(workplace, &shelf, &place, paper)?, &place, paper))
+            .await;
+    }
+    let window = match flags.exact {
+        false => picture(workplace, &shelf, &place, paper)?,
+        true => {
+            let (transcript, _) = shelf.peek(&place)?;
+            let service = Service::connect(workplace, named(workplace, &transcript).as_deref()).await?;
+            let total = count(&service, &transcript).await?;
+            let holder = Holder { model: service.model.name().to_owned(), window: service.model.window() };
+            Window::of(&transcript, &holder, workplace, Timestamp::now()).counted(total)
+        }
+    };
+    paper.line(&shown(&window, &place, paper)?)
 }
 
-pub(super) async fn run(
-    workplace: &Workplace,
-    paper: &Paper,
-    which: &WhichSession,
-    counting: Counting,
-) -> Result<(), Failure> {
-    let (shelf, place) = chosen(workplace, which)?;
-    let (transcript, damage) = shelf.peek(&place)?;
+/// The window of a session by its own count.
+fn picture(workplace: &Workplace, shelf: &Shelf, place: &Place, paper: &Paper) -> Result<Window, Failure> {
+    let (transcript, damage) = shelf.peek(place)?;
     if !damage.is_empty() {
         paper.warn(&damage_in_words(&damage));
     }
-    let view = transcript.view();
-    let recorded = view.opening.as_ref().map(|opening| opening.model.clone());
-    // The session's own model, unless another was asked for.
-    let named = recorded.filter(|_| workplace.settings.text(&key::MODEL).is_empty());
-    let filling = match counting {
-        Counting::Estimate => {
-            let window = window(workplace, named.as_deref())?;
-            Filling::of(&transcript, window, &workplace.limits)
-        }
-        Counting::Exact => {
-            let service = Service::connect(workplace, named.as_deref()).await?;
-            let total = count(&service, &transcript).await?;
-            Filling::of(&transcript, service.model.window(), &workplace.limits).counted(total)
-        }
-    };
-    if paper.form == Form::Json {
-        let mut data = filling.json();
-        data["session_id"] = place.id.into();
-        return paper.json("context", data);
+    let holder = holder(workplace, &transcript)?;
+    Ok(Window::of(&transcript, &holder, workplace, Timestamp::now()))
+}
+
+fn shown(window: &Window, place: &Place, paper: &Paper) -> Result<String, Failure> {
+    if paper.form == Form::Words {
+        return Ok(window.words(paper));
     }
-    paper.line(&filling.words(paper.ink))
+    let mut data = window.json();
+    data["session_id"] = place.id.as_str().into();
+    Ok(crate::paper::enveloped("context", data).to_string())
+}
+
+/// The session's own model, unless another was asked for.
+fn named(workplace: &Workplace, transcript: &Transcript) -> Option<String> {
+    let recorded = transcript.view().opening.as_ref().map(|opening| opening.model.clone());
+    recorded.filter(|_| workplace.settings.text(&key::MODEL).is_empty())
 }
 
 /// What the catalogue says: looking must work without a key and without a network.
-fn window(workplace: &Workplace, named: Option<&str>) -> Result<scrubjay::tokens::ContextWindow, Failure> {
-    let model = named.unwrap_or(workplace.settings.text(&key::MODEL));
-    Ok(crate::service::catalogue(workplace)?.window(model, &[], None, &workplace.limits))
+pub(super) fn holder(workplace: &Workplace, transcript: &Transcript) -> Result<Holder, Failure> {
+    let model = named(workplace, transcript).unwrap_or_else(|| workplace.settings.text(&key::MODEL).to_owned());
+    let window = crate::service::catalogue(workplace)?.window(&model, &[], None, &workplace.limits);
+    Ok(Holder { model: if model.is_empty() { "no model yet".to_owned() } else { model }, window })
+}
+
+/// Every session of the project in a line each.
+fn list(workplace: &Workplace, paper: &Paper) -> Result<(), Failure> {
+    let shelf = Shelf::of(workplace);
+    let mut rows = Vec::new();
+    for place in shelf.places()? {
+        match shelf.peek(&place) {
+            Ok((transcript, _)) if asked(&transcript) > 0 => rows.push(Row::of(&place, &transcript, workplace)?),
+            Ok(_) => {}
+            Err(error) => paper.warn(&error.to_string()),
+        }
+    }
+    if paper.form == Form::Json {
+        return paper.json("contexts", json!({ "sessions": rows.iter().map(Row::json).collect::<Vec<_>>() }));
+    }
+    if rows.is_empty() {
+        return Err(crate::shelf::none_yet());
+    }
+    rows.iter().try_for_each(|row| paper.line(&row.words(paper)))
+}
+
+struct Row {
+    id: String,
+    last: Timestamp,
+    title: String,
+    filling: Filling,
+    window: ContextWindow,
+}
+
+impl Row {
+    fn of(place: &Place, transcript: &Transcript, workplace: &Workplace) -> Result<Self, Failure> {
+        Ok(Self {
+            id: place.id.clone(),
+            last: transcript.records().last().map_or(Timestamp::UNIX_EPOCH, |record| record.at),
+            title: title(transcript),
+            filling: Filling::of(transcript.view()),
+            window: holder(workplace, transcript)?.window,
+        })
+    }
+
+    fn words(&self, paper: &Paper) -> String {
+        let (used, window) = (self.filling.total, self.window.size);
+        let picture = bar(&self.filling.by_share, window, paper.pencil(20));
+        let figures = format!("{:>7} {:>3} %", short(used), percent(used, window));
+        let what = format!("{:<12} {}", ago(self.last, Timestamp::now()), self.title);
+        let id: String = self.id.chars().take(13).collect();
+        let room = paper.width.saturating_sub(20 + 14 + 15 + 4);
+        let what: String = what.chars().take(room).collect();
+        format!("{picture} {figures}  {} {what}", paper.ink.paint(Tone::Faint, &id))
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "session_id": self.id,
+            "last": self.last,
+            "title": self.title,
+            "window": self.window.size,
+            "used": self.filling.total,
+            "by_share": self.filling.by_share,
+            "certainty": self.filling.certainty,
+        })
+    }
 }
 
 async fn count(service: &Service, transcript: &Transcript) -> Result<u64, Failure> {

@@ -13,8 +13,10 @@ mod inbox;
 mod jobs;
 mod letters;
 mod limits;
+pub(crate) mod man;
 pub(crate) mod memory;
 pub(crate) mod notes;
+mod period;
 pub(crate) mod print;
 pub(crate) mod recall;
 mod results;
@@ -40,10 +42,7 @@ pub(crate) async fn run(command: &Command, workplace: &Workplace, paper: &Paper)
         Command::Sessions { all } => {
             sessions::run(workplace, paper, if *all { usize::MAX } else { sessions::usual(workplace) })
         }
-        Command::Context { which, exact } => {
-            let counting = if *exact { context::Counting::Exact } else { context::Counting::Estimate };
-            context::run(workplace, paper, which, counting).await
-        }
+        Command::Context(flags) => context::run(workplace, paper, flags).await,
         Command::Compact(flags) if flags.report => compact::report(workplace, paper, &flags.which),
         Command::Compact(flags) => compact::list(workplace, paper, &flags.which),
         Command::Uncompact(flags) => compact::list_replaced(workplace, paper, &flags.which),
@@ -55,8 +54,8 @@ pub(crate) async fn run(command: &Command, workplace: &Workplace, paper: &Paper)
         Command::Import(flags) => import::run(flags, workplace, paper),
         Command::Export(flags) => export::run(flags, workplace, paper),
         Command::Results { what } => stored(what, workplace, paper),
-        Command::Cost { which } => cost::run(workplace, paper, which),
-        Command::Savings { which } => savings::run(workplace, paper, which),
+        Command::Cost(flags) => cost::run(workplace, paper, flags),
+        Command::Savings(flags) => savings::run(workplace, paper, flags),
         Command::Notes { which } => notes::run(workplace, paper, which),
         Command::Flags => config::flags(workplace, paper),
         Command::Limits => limits::run(workplace, paper),
@@ -74,8 +73,9 @@ pub(crate) async fn run(command: &Command, workplace: &Workplace, paper: &Paper)
         },
         Command::Agents { what } => agents::run(what.as_ref(), workplace, paper),
         Command::Send(flags) => letters::send(flags, workplace, paper).await,
-        Command::Doctor => doctor::run(workplace, paper),
+        Command::Doctor(flags) => doctor::run(flags, workplace, paper),
         Command::Completions { shell } => completions(*shell),
+        Command::Man { out } => man::run(out.as_deref(), paper),
     }
 }
 

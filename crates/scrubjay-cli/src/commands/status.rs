@@ -1,24 +1,30 @@
 //! `scrubjay status`, and `scrubjay` alone: where things stand. It never fails and never asks for a key.
 
+use super::context::holder;
 use super::memory::{pollution_in_words, pollution_json};
+use super::period::receipts;
 use crate::background;
 use crate::failure::Failure;
 use crate::health::Health;
 use crate::memories;
 use crate::memories::dreams::{self, Outlook};
-use crate::paper::{Form, Paper, Tone, dollars, grouped};
+use crate::memories::inbox::Inbox;
+use crate::paper::{Form, Paper, Tone, counted, dollars, grouped, short, wrapped};
 use crate::report::ago;
 use crate::service::Service;
 use crate::shelf::{Glance, Shelf};
+use crate::window::Window;
 use crate::workplace::Workplace;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use scrubjay::agents::jobs::Card;
 use scrubjay::ledger::breaker::Rest;
 use scrubjay::ledger::budget::{Budget, DayBook};
+use scrubjay::ledger::waterfall::Waterfall;
 use scrubjay::memory::Pollution;
+use scrubjay::tokens::of_text;
 use scrubjay::tools::{shown, shown_path};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 /// What was found. What could not be found is said, not fatal.
@@ -26,9 +32,7 @@ struct Standing {
     model: String,
     connected: bool,
     sessions: usize,
-    last: Option<Glance>,
-    /// How the newest session does.
-    health: Option<Health>,
+    newest: Option<Newest>,
     /// What is remembered across sessions.
     memory: Option<Remembered>,
     /// What background work took today.
@@ -37,15 +41,56 @@ struct Standing {
     running: Vec<Card>,
     /// What rests.
     rests: Vec<Rest>,
-    /// Whether the newest session has given up compacting by itself.
-    compaction_rests: bool,
     troubles: Vec<String>,
+}
+
+/// The newest session: what it is about, its window, its receipts.
+struct Newest {
+    glance: Glance,
+    window: Window,
+    health: Health,
+    money: Waterfall,
+}
+
+impl Newest {
+    fn find(workplace: &Workplace, shelf: &Shelf) -> Result<Option<Self>, Failure> {
+        let Some(glance) = shelf.glances(1)?.pop() else { return Ok(None) };
+        let place = shelf.find(&glance.id)?;
+        let (transcript, _) = shelf.peek(&place)?;
+        let now = Timestamp::now();
+        let rows = receipts(&place, &workplace.limits).map(|reading| reading.records).unwrap_or_default();
+        Ok(Some(Self {
+            glance,
+            window: Window::of(&transcript, &holder(workplace, &transcript)?, workplace, now),
+            health: Health::of(&rows, now, &workplace.limits),
+            money: Waterfall::of(&rows, None),
+        }))
+    }
+
+    /// What was saved and lost in it, one as plainly as the other.
+    fn saved(&self) -> Option<String> {
+        let net = self.money.savings.net();
+        let share = self.money.saved_share().map(|share| format!(", {:.1} % of the bill without", share * 100.0));
+        let figure = match net.money {
+            Some(money) if money < 0.0 => format!("-{}", dollars(-money)),
+            Some(money) => dollars(money),
+            None => format!("n/a in money, {} tokens", grouped(net.tokens.unsigned_abs())),
+        };
+        let certainty = net.certainty.word();
+        (self.money.calls > 0)
+            .then(|| format!("{figure} net in this session{} ({certainty})", share.unwrap_or_default()))
+    }
 }
 
 /// How much is remembered.
 struct Remembered {
     memories: usize,
+    /// What all of them measure, and the index alone.
+    tokens: u64,
+    index_tokens: u64,
     unconfirmed: usize,
+    /// What waits for the person.
+    waiting: usize,
     last_change: Option<Timestamp>,
     pollution: Pollution,
     /// How dreams stand.
@@ -57,24 +102,41 @@ struct Remembered {
 impl Remembered {
     fn find(workplace: &Workplace) -> Result<Self, Failure> {
         let off = workplace.settings.memory_off_because();
-        let Some((memory, _)) = memories::peek(workplace)? else {
-            let (memories, unconfirmed, pollution) = (0, 0, Pollution::default());
-            return Ok(Self { memories, unconfirmed, last_change: None, pollution, dreams: None, off });
+        let mut found = Self {
+            memories: 0,
+            tokens: 0,
+            index_tokens: 0,
+            unconfirmed: 0,
+            waiting: 0,
+            last_change: None,
+            pollution: Pollution::default(),
+            dreams: None,
+            off,
         };
-        let last_change = memory.log()?.last().map(|change| change.at);
-        let (memories, unconfirmed) = (memory.scan().entries.len(), memory.unconfirmed().count());
-        let pollution = memory.pollution(&workplace.root, &CancellationToken::new())?;
-        let dreams = match off {
-            None => Some(Outlook::of(&dreams::open_quietly(workplace)?.0, &workplace.settings)?),
-            Some(_) => None,
-        };
-        Ok(Self { memories, unconfirmed, last_change, pollution, dreams, off })
+        let Some((memory, _)) = memories::peek(workplace)? else { return Ok(found) };
+        let sizes =
+            memory.scan().entries.iter().map(|entry| entry.stamp.size.div_ceil(workplace.limits.text_bytes_per_token));
+        found.tokens = sizes.sum();
+        found.index_tokens = of_text(&memory.index()?.text, &workplace.limits);
+        found.last_change = memory.log()?.last().map(|change| change.at);
+        (found.memories, found.unconfirmed) = (memory.scan().entries.len(), memory.unconfirmed().count());
+        found.pollution = memory.pollution(&workplace.root, &CancellationToken::new())?;
+        found.waiting = found.unconfirmed;
+        if off.is_none() {
+            let dreams = dreams::open_quietly(workplace)?.0;
+            found.waiting = Inbox::of(&memory, &dreams).0.len();
+            found.dreams = Some(Outlook::of(&dreams, &workplace.settings)?);
+        }
+        Ok(found)
     }
 
     fn words(&self, now: Timestamp) -> String {
         let mut said = match self.memories {
             0 => "nothing remembered yet".to_owned(),
-            count => memories::how_many(count),
+            count => {
+                let (tokens, index) = (short(self.tokens), short(self.index_tokens));
+                format!("{}, {tokens} tokens, {index} of them in every session (estimated)", memories::how_many(count))
+            }
         };
         if self.unconfirmed > 0 {
             said.push_str(&format!(", {} not confirmed (`scrubjay inbox`)", self.unconfirmed));
@@ -100,7 +162,7 @@ impl Standing {
         let service = Service::known(workplace).map_err(&mut note).ok();
         let shelf = Shelf::of(workplace);
         let sessions = shelf.places().map_err(&mut note).map_or(0, |places| places.len());
-        let last = shelf.glances(1).ok().and_then(|mut glances| glances.pop());
+        let newest = Newest::find(workplace, &shelf).map_err(&mut note).ok().flatten();
         if let Err(failure) = workplace.places.prepare() {
             note(failure);
         }
@@ -110,56 +172,63 @@ impl Standing {
             model: service.as_ref().map_or_else(|| "none".to_owned(), |service| service.described(workplace)),
             connected: service.as_ref().is_some_and(|service| !service.is_offline()),
             sessions,
-            health: last
-                .is_some()
-                .then(|| shelf.newest().ok())
-                .flatten()
-                .map(|place| Health::beside(&place.path, Timestamp::now(), &workplace.limits)),
+            newest,
             background: DayBook::at(&workplace.places.background())
                 .today(Timestamp::now(), &TimeZone::system(), &workplace.limits)
                 .ok(),
             running: background::running(workplace),
             rests: background::rests(workplace),
-            compaction_rests: last.as_ref().is_some_and(|last| last.compaction_rests),
-            last,
             troubles,
         }
     }
 
     fn words(&self, workplace: &Workplace, paper: &Paper) -> String {
-        let ink = paper.ink;
+        let (ink, now) = (paper.ink, Timestamp::now());
         let mut lines = vec![format!("{} {}", ink.paint(Tone::Strong, "scrubjay"), env!("CARGO_PKG_VERSION"))];
-        if self.last.is_none() {
+        if self.newest.is_none() {
             lines[0].push_str(" · welcome! Nothing has to be set up to try it.");
         }
-        let row = |name: &str, value: &str| format!("  {name:<11}{value}");
-        lines.push(row("model", &shown(&self.model)));
-        lines.push(row("project", &shown_path(&workplace.root)));
-        match &self.last {
-            Some(last) => {
-                let newest = format!("{}, newest {}: {}", self.sessions, ago(last.last, Timestamp::now()), last.title);
-                lines.push(row("sessions", &newest));
+        let row = |name: &str, value: &str| {
+            // What is drawn in colour has the width it should have.
+            let drawn = value.contains('\u{1b}');
+            let value = if drawn { value.to_owned() } else { wrapped(value, paper.width.saturating_sub(13)) };
+            format!("  {name:<11}{}", value.replace('\n', "\n             "))
+        };
+        let mut add = |name: &str, value: &str| lines.push(row(name, value));
+        add("model", &shown(&self.model));
+        add("project", &shown_path(&workplace.root));
+        match &self.newest {
+            Some(newest) => self.tell_newest(newest, paper, &mut add),
+            None => add("sessions", "none yet"),
+        }
+        if let Some(memory) = &self.memory {
+            add("memory", &memory.words(now));
+            if memory.memories > 0 {
+                add("", &pollution_in_words(&memory.pollution));
+                memory.dreams.iter().for_each(|dreams| add("dreams", &shown(&dreams.words(now, &workplace.limits))));
             }
-            None => lines.push(row("sessions", "none yet")),
+            if memory.waiting > 0 {
+                add("inbox", &format!("{} for you: `scrubjay inbox`", waits(memory.waiting)));
+            }
         }
-        lines.extend(self.memory.iter().map(|memory| row("memory", &memory.words(Timestamp::now()))));
-        let dreams =
-            self.memory.iter().filter(|memory| memory.memories > 0).filter_map(|memory| memory.dreams.as_ref());
-        lines.extend(dreams.map(|dreams| row("dreams", &shown(&dreams.words(Timestamp::now(), &workplace.limits)))));
-        let mut health: Vec<String> = self.health.iter().flat_map(Health::lines).collect();
-        let remembered = self.memory.iter().filter(|memory| memory.memories > 0);
-        health.extend(remembered.map(|memory| pollution_in_words(&memory.pollution)));
-        if !health.is_empty() {
-            lines.push(row("health", &health.join("\n             ")));
-        }
-        lines.extend(self.beside().iter().map(|line| row("background", line)));
-        lines.push(row("data", &shown_path(&workplace.places.data)));
+        self.beside().iter().for_each(|line| add("background", line));
+        add("data", &shown_path(&workplace.places.data));
         lines.extend(self.troubles.iter().map(|trouble| format!("  {} {trouble}", ink.paint(Tone::Warning, "note:"))));
         lines.push(String::new());
         lines.extend(
             self.next_steps().iter().map(|(command, why)| format!("  {command:<32}{}", ink.paint(Tone::Faint, why))),
         );
         lines.join("\n")
+    }
+
+    fn tell_newest(&self, newest: &Newest, paper: &Paper, add: &mut impl FnMut(&str, &str)) {
+        let Newest { glance, window, health, .. } = newest;
+        let now = Timestamp::now();
+        add("sessions", &format!("{}, newest {}: {}", self.sessions, ago(glance.last, now), glance.title));
+        add("window", &window.brief(paper));
+        add("cache", &window.cache().words());
+        health.lines().iter().for_each(|line| add("", line));
+        newest.saved().iter().for_each(|saved| add("saved", saved));
     }
 
     /// What is to be said about background work.
@@ -169,16 +238,27 @@ impl Standing {
         let mut lines: Vec<String> = taken.map(today).collect();
         lines.extend(self.running.iter().map(|card| background::brief(card, now)));
         lines.extend(self.rests.iter().map(|rest| background::resting(rest, now)));
-        if self.compaction_rests {
+        if self.newest.as_ref().is_some_and(|newest| newest.glance.compaction_rests) {
             lines.push(background::COMPACTION_RESTS.to_owned());
         }
         lines
     }
 
+    /// What makes sense next, most of all first.
     fn next_steps(&self) -> Vec<(&'static str, &'static str)> {
-        let mut steps = vec![("scrubjay chat", "talk; works on the files of this folder")];
-        if self.last.is_some() {
-            steps.push(("scrubjay -c", "go on where you stopped"));
+        let mut steps = Vec::new();
+        if self.memory.as_ref().is_some_and(|memory| memory.waiting > 0) {
+            steps.push(("scrubjay inbox", "decide on what waits for you"));
+        }
+        if self.newest.as_ref().is_some_and(|newest| newest.window.is_nearly_full()) {
+            steps.push(("scrubjay compact --preview", "the window is nearly full: look at what would go"));
+        }
+        match &self.newest {
+            Some(_) => steps.extend([
+                ("scrubjay -c", "go on where you stopped"),
+                ("scrubjay context", "what is in the window now"),
+            ]),
+            None => steps.push(("scrubjay chat", "talk; works on the files of this folder")),
         }
         steps.push(("scrubjay -p \"a question\"", "one answer, for scripts"));
         if self.memory.as_ref().is_some_and(|memory| memory.memories > 0) {
@@ -194,33 +274,46 @@ impl Standing {
         steps
     }
 
-    fn json(&self, workplace: &Workplace) -> serde_json::Value {
+    fn json(&self, workplace: &Workplace) -> Value {
+        let newest = self.newest.as_ref();
         json!({
             "model": self.model,
             "connected": self.connected,
             "project": workplace.root,
             "sessions": self.sessions,
-            "newest_session": self.last.as_ref().map(|last| json!({ "id": last.id, "title": last.title, "last": last.last })),
+            "newest_session": newest.map(|Newest { glance, window, money, .. }| json!({
+                "id": glance.id, "title": glance.title, "last": glance.last,
+                "window": window.brief_json(), "cache": window.cache().json(),
+                "net": { "usd": money.savings.net().money, "tokens": money.savings.net().tokens,
+                    "certainty": money.savings.net().certainty.word(), "calls": money.calls },
+            })),
             "memory": self.memory.as_ref().map(|memory| json!({
-                "memories": memory.memories, "unconfirmed": memory.unconfirmed,
+                "memories": memory.memories, "unconfirmed": memory.unconfirmed, "waiting": memory.waiting,
+                "tokens": memory.tokens, "index_tokens": memory.index_tokens, "certainty": "estimated",
                 "last_change": memory.last_change, "off": memory.off,
                 "pollution": pollution_json(&memory.pollution),
                 "last_dream": memory.dreams.as_ref().and_then(|dreams| dreams.last),
                 "proposals": memory.dreams.as_ref().map(|dreams| dreams.waiting),
                 "next_dream": memory.dreams.as_ref().map(|dreams| dreams.words(Timestamp::now(), &workplace.limits)),
             })),
-            "health": self.health.as_ref().map(Health::json),
+            "health": newest.map(|newest| newest.health.json()),
             "background_today": self.background.as_ref().map(|budget| json!({
                 "tokens": budget.tokens, "most_tokens": budget.most_tokens,
                 "usd": budget.money, "most_usd": budget.most_money, "stopped": budget.refusal(),
             })),
             "jobs_running": self.running,
             "resting": self.rests,
-            "compaction_rests": self.compaction_rests,
+            "compaction_rests": newest.is_some_and(|newest| newest.glance.compaction_rests),
             "data": workplace.places.data,
             "notes": self.troubles,
+            "next": self.next_steps().first().map(|(command, _)| command),
         })
     }
+}
+
+/// `1 waits`, `2 wait`.
+fn waits(count: usize) -> String {
+    format!("{} {}", counted(count as u64, "thing"), if count == 1 { "waits" } else { "wait" })
 }
 
 /// What background work took today, and what it may take.

@@ -64,8 +64,13 @@ fn is_stale(path: &Path) -> bool {
     tried.is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
 }
 
+/// Sockets that nobody listens to any more.
+pub(crate) fn stale(folder: &Path) -> Vec<PathBuf> {
+    sockets(folder).into_iter().filter(|path| is_stale(path)).collect()
+}
+
 fn sweep(folder: &Path) {
-    for path in sockets(folder).into_iter().filter(|path| is_stale(path)) {
+    for path in stale(folder) {
         std::fs::remove_file(path).unwrap_or_default();
     }
 }

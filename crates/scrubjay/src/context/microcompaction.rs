@@ -72,6 +72,17 @@ pub fn step(view: &View, desk: &Desk, now: Option<&Situation>) -> Option<Step> {
     clearing(view, settings, limits, now).map(Step::Clear)
 }
 
+/// How many old results the next cold cache lets go for nothing, and what they measure; nothing where clearing is off, where
+/// the provider does it, where thinking could be bound to them, or where it is too little.
+pub fn free_when_cold(view: &View, settings: &Settings, limits: &Limits) -> Option<(u64, u64)> {
+    if !settings.flag(&key::MICROCOMPACTION_TIME) || server_clears(view) || thinks(view) {
+        return None;
+    }
+    let stale = stale(view, limits.clear_keep, limits);
+    let edit = edit(view, &stale, limits).filter(|edit| edit.removed >= limits.cold_clear_tokens.max(1))?;
+    Some((stale.len() as u64, edit.removed))
+}
+
 /// Whether the provider clears this request by itself: at most one of the three kinds runs on a turn.
 fn server_clears(view: &View) -> bool {
     let management = view.opening.as_ref().and_then(|opening| opening.options.context_management.as_ref());
@@ -115,8 +126,12 @@ fn edit(view: &View, stale: &[Old], limits: &Limits) -> Option<Edit> {
 
 /// Thinking that is bound to the exact bytes before it would be refused after a rewrite.
 fn bound(view: &View, model: &dyn Model) -> bool {
-    let thinks = |message: &Arc<Message>| message.blocks.iter().any(|block| matches!(block.kind(), Kind::Thinking(_)));
-    model.can(Ability::BoundThinking) && view.history.iter().any(thinks)
+    model.can(Ability::BoundThinking) && thinks(view)
+}
+
+fn thinks(view: &View) -> bool {
+    let thought = |message: &Arc<Message>| message.blocks.iter().any(|block| matches!(block.kind(), Kind::Thinking(_)));
+    view.history.iter().any(thought)
 }
 
 /// Results that can be asked again, oldest first, without the newest.

@@ -42,8 +42,8 @@ pub fn fits(transcript: &Transcript, desk: &Desk) -> Result<(), Full> {
 }
 
 /// Whether a full window is compacted without being asked: collapse, which folds instead, excludes it.
-pub fn compacts_by_itself(desk: &Desk) -> bool {
-    desk.settings.flag(&key::COMPACTION) && !desk.settings.flag(&key::COLLAPSE)
+pub fn compacts_by_itself(settings: &Settings) -> bool {
+    settings.flag(&key::COMPACTION) && !settings.flag(&key::COLLAPSE)
 }
 
 /// The tools of the layers that are switched on. They are part of the cached prefix, so they are listed from a session's

@@ -36,7 +36,7 @@ pub fn place(folder: &Path) -> PathBuf {
 /// come to rest.
 pub fn due(view: &View, desk: &Desk) -> bool {
     let (settings, limits) = (&desk.settings, &view.count.in_estimates(&desk.limits));
-    if !settings.flag(&key::SESSION_NOTES) || !super::compacts_by_itself(desk) {
+    if !settings.flag(&key::SESSION_NOTES) || !super::compacts_by_itself(settings) {
         return false;
     }
     let since = since(view);

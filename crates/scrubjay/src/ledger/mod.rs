@@ -1,7 +1,7 @@
 //! Receipts: every call, every saving and every cost, booked where it happens and netted out without flattery.
 //!
 //! A ledger is a list of rows, only ever appended to, beside the transcript. Everything a person is told about money is
-//! a fold over rows: what was saved ([`savings`]), whether the engine should get out of the way ([`brake`]), how much
+//! a fold over rows: what was saved ([`savings`], [`waterfall`]), whether the engine should get out of the way ([`brake`]), how much
 //! background work is left for today ([`budget`]), and how healthy the cache is ([`health`]). Beside it stand the breakers of
 //! work that gets nowhere ([`breaker`]).
 
@@ -11,6 +11,7 @@ pub mod breaker;
 pub mod budget;
 pub mod health;
 pub mod savings;
+pub mod waterfall;
 
 use crate::message::Usage;
 use crate::prompt_cache::fingerprint::Break;

@@ -32,7 +32,7 @@ impl Default for Amount {
 }
 
 impl Amount {
-    fn of(tokens: u64, money: Option<f64>, certainty: Certainty) -> Self {
+    pub(super) fn of(tokens: u64, money: Option<f64>, certainty: Certainty) -> Self {
         Self { tokens: i64::try_from(tokens).unwrap_or(i64::MAX), money, certainty }
     }
 }
@@ -65,7 +65,7 @@ impl fmt::Display for Amount {
 }
 
 /// What kind of thing was booked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// Tokens that were not sent.
     Saving,
@@ -349,8 +349,27 @@ pub struct Savings {
     pub by_source: BTreeMap<String, Amount>,
 }
 
+impl AddAssign for Savings {
+    fn add_assign(&mut self, more: Self) {
+        self.gross += more.gross;
+        self.damage += more.damage;
+        self.read_back += more.read_back;
+        self.premium += more.premium;
+        self.spend += more.spend;
+        join(&mut self.by_layer, more.by_layer);
+        join(&mut self.by_model, more.by_model);
+        join(&mut self.by_source, more.by_source);
+    }
+}
+
+fn join<K: Ord>(all: &mut BTreeMap<K, Amount>, more: BTreeMap<K, Amount>) {
+    for (key, amount) in more {
+        *all.entry(key).or_default() += amount;
+    }
+}
+
 impl Savings {
-    fn add(&mut self, item: &Item) {
+    pub(super) fn add(&mut self, item: &Item) {
         *match item.kind {
             Kind::Saving => &mut self.gross,
             Kind::Damage => &mut self.damage,

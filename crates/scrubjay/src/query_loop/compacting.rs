@@ -90,7 +90,7 @@ impl Session {
             if !waits || self.unsent().is_some() {
                 self.fold_down(budget.compaction)?;
             }
-        } else if context::compacts_by_itself(&self.desk) && !waits {
+        } else if context::compacts_by_itself(&self.desk.settings) && !waits {
             self.compact_now(cancel).await?;
         }
         Ok(true)
@@ -115,7 +115,7 @@ impl Session {
         if self.desk.settings.flag(&key::COLLAPSE) {
             return self.fold_down(self.transcript.view().count.total());
         }
-        if !context::compacts_by_itself(&self.desk) || self.resting() {
+        if !context::compacts_by_itself(&self.desk.settings) || self.resting() {
             return Ok(false);
         }
         self.try_to_compact(cancel).await

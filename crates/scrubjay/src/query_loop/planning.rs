@@ -12,7 +12,7 @@ use crate::prompt_cache::planner::{self, Decision, Edit, Pauses, Situation, Stre
 use crate::prompt_cache::rules::lifetime;
 use crate::settings::key;
 use crate::tokens::Share;
-use crate::transcript::{Compaction, Entry, Lifetimes, Record, Ttl, View};
+use crate::transcript::{Call, Compaction, Entry, Lifetimes, Record, Ttl, View};
 use jiff::{SignedDuration, Timestamp};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -21,7 +21,7 @@ impl Session {
     /// The moment as the planner sees it.
     pub(super) fn situation(&self, at: Timestamp) -> Situation {
         let view = self.transcript.view();
-        let main = |source: &str| source == crate::transcript::Call::MAIN;
+        let main = |source: &str| source == Call::MAIN;
         Situation {
             prices: self.desk.model.prices(),
             ttl: Some(self.lifetimes().messages()),
@@ -40,13 +40,13 @@ impl Session {
 
     /// When the last request was answered that begins as ours do: a fork keeps its parent's cache warm.
     fn last_answer(&self) -> Option<Timestamp> {
-        self.last_answer_to(begins_alike)
+        self.last_answer_to(Call::begins_alike)
     }
 
     /// Whether a change finds anything in the cache that only it spoils. What a summariser has just written there for its
     /// own use is in its own receipt.
     pub(super) fn spoils(&self, at: Timestamp) -> bool {
-        let asked = self.last_answer_to(|source| begins_alike(source) && source != "compact");
+        let asked = self.last_answer_to(|source| Call::begins_alike(source) && source != "compact");
         let since_last = asked.map(|asked| at.duration_since(asked));
         Situation { since_last, ..self.situation(at) }.warmth() == Warmth::Warm
     }
@@ -91,7 +91,7 @@ impl Session {
         let kept = limits.kept_least_tokens;
         let at_best = Edit { removed: said(view).saturating_sub(kept), behind: kept, ..Edit::default() };
         let hopeless = planner::compacts_early(now, &at_best, &limits).decision == Decision::Wait;
-        if hopeless || !context::compacts_by_itself(&self.desk) || self.is_noting() {
+        if hopeless || !context::compacts_by_itself(&self.desk.settings) || self.is_noting() {
             return Ok(false);
         }
         let Some(planned) = self.notes_as_summary().await? else { return Ok(false) };
@@ -189,11 +189,6 @@ impl Session {
         let purse = planner::purse(saved, spent, &self.desk.limits);
         planner::choose_ttl(Stretch { kept: tokens, written: tokens }, pauses, now.prices, purse)
     }
-}
-
-/// Whether who asked begins as the conversation does. Of agents, only forks do.
-fn begins_alike(source: &str) -> bool {
-    !source.starts_with("agent") || source == "agent:fork"
 }
 
 fn main_calls(rows: &[Row]) -> impl Iterator<Item = &crate::ledger::Called> {

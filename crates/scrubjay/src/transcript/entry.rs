@@ -329,6 +329,12 @@ impl Call {
     /// The person's own conversation asked.
     pub const MAIN: &'static str = "main";
 
+    /// Whether a request of this source begins as the conversation does, and so keeps its cache warm. Of agents, only forks
+    /// do.
+    pub fn begins_alike(source: &str) -> bool {
+        !source.starts_with("agent") || source == "agent:fork"
+    }
+
     /// A call whose reply was cut off: what had been counted by then is paid for all the same.
     pub fn cut(source: &str, model: &str, usage: Usage) -> Self {
         let stop = StopReason::Other("cut".to_owned());

@@ -1,5 +1,6 @@
 //! The record of a session: entries, only ever appended, and the fold over them.
 
+mod course;
 mod entry;
 mod file;
 mod hiding;
@@ -7,6 +8,7 @@ mod marks;
 mod opening;
 mod view;
 
+pub use course::{Filling, Moment, Point, course};
 pub use entry::{
     Author, Began, Call, Cause, Compaction, Entry, EntryId, Extracted, Learner, Noted, Recalled, Record, Returned,
     Spilled, Summoned, Trigger, Writer,

@@ -1,0 +1,79 @@
+//! Whether the provider still holds what a session sent last, as far as its record tells.
+
+use crate::paper::counted;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use scrubjay::prompt_cache::rules::lifetime;
+use scrubjay::transcript::{Call, Entry, Transcript, Ttl};
+use serde_json::{Value, json};
+
+/// Where the cache of a session stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cache {
+    /// No answer said that anything was cached.
+    Unused,
+    /// It holds until then, unless it is used before.
+    Warm { until: Timestamp, left: SignedDuration },
+    /// It was let go of then.
+    Cold { since: Timestamp },
+}
+
+impl Cache {
+    pub(crate) fn of(transcript: &Transcript, now: Timestamp) -> Self {
+        let view = transcript.view();
+        let alike =
+            view.spent.iter().filter(|((source, _), _)| Call::begins_alike(source)).map(|(_, spent)| spent.usage);
+        let (mut read, mut written) = (0, 0);
+        for usage in alike {
+            read += usage.cache_read;
+            written += usage.cache_write_5m + usage.cache_write_1h;
+        }
+        let answered = |entry: &Entry| matches!(entry, Entry::Replied(call) if Call::begins_alike(&call.source));
+        let last = transcript.records().iter().rev().find(|record| answered(&record.entry)).map(|record| record.at);
+        let Some(last) = last.filter(|_| read + written > 0) else { return Cache::Unused };
+        // A service that says what it wrote keeps it as long as it was asked to; another one for an hour at most.
+        let asked = view.opening.as_ref().map(|opening| opening.options.cache_ttl.messages());
+        let ttl = asked.filter(|_| written > 0).unwrap_or(Ttl::OneHour);
+        let until = last.checked_add(lifetime(ttl)).unwrap_or(last);
+        let left = until.duration_since(now);
+        if left.is_positive() { Cache::Warm { until, left } } else { Cache::Cold { since: until } }
+    }
+
+    pub(crate) fn words(self) -> String {
+        match self {
+            Cache::Unused => "no cache was used".to_owned(),
+            Cache::Warm { until, left } => {
+                let minutes = counted(left.as_mins().unsigned_abs(), "minute");
+                format!("cache warm until {} ({minutes})", clock(until))
+            }
+            Cache::Cold { since } => format!("cache cold since {}", clock(since)),
+        }
+    }
+
+    /// When what is sent has to be written anew anyway, so that taking something out is free.
+    pub(crate) fn free_from(self) -> Option<String> {
+        match self {
+            Cache::Unused => None,
+            Cache::Warm { until, .. } => Some(format!("once the cache is cold, at {}", clock(until))),
+            Cache::Cold { .. } => Some("with the next question: the cache is cold".to_owned()),
+        }
+    }
+
+    pub(crate) fn json(self) -> Value {
+        match self {
+            Cache::Unused => json!({ "state": "unused" }),
+            Cache::Warm { until, left } => {
+                json!({ "state": "warm", "until": until, "seconds_left": left.as_secs(), "certainty": "estimated" })
+            }
+            Cache::Cold { since } => json!({ "state": "cold", "since": since, "certainty": "estimated" }),
+        }
+    }
+}
+
+/// The time of day where the person is; the day, too, where it is another one.
+fn clock(at: Timestamp) -> String {
+    let here = at.to_zoned(TimeZone::system());
+    let today = Timestamp::now().to_zoned(TimeZone::system()).date();
+    let form = if here.date() == today { "%H:%M" } else { "%Y-%m-%d %H:%M" };
+    here.strftime(form).to_string()
+}

@@ -1,0 +1,118 @@
+//! Small pictures in one line: a bar of parts, a line over time.
+
+use crate::layers::{Mark, Marked as _};
+use crate::paper::{Glyphs, Ink};
+use scrubjay::tokens::Share;
+use std::collections::BTreeMap;
+
+/// What pictures are drawn with.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pencil {
+    /// Colour.
+    pub(crate) ink: Ink,
+    /// Letters.
+    pub(crate) glyphs: Glyphs,
+    /// How wide a picture may be.
+    pub(crate) width: usize,
+}
+
+/// The window by parts, in the order in which a request holds them, and what is free. Where it holds more than it should,
+/// the picture is the whole of that.
+pub(crate) fn bar(parts: &BTreeMap<Share, u64>, window: u64, pencil: Pencil) -> String {
+    let used: u64 = parts.values().sum();
+    let whole = window.max(used).max(1);
+    let cell = |tokens: u64| {
+        let cells = u128::from(tokens) * pencil.width as u128 / u128::from(whole);
+        usize::try_from(cells).unwrap_or(pencil.width).min(pencil.width)
+    };
+    let (mut drawn, mut until) = (0, 0);
+    let mut bar = String::new();
+    for share in Share::ALL {
+        until += parts.get(&share).copied().unwrap_or_default();
+        let end = cell(until);
+        bar.push_str(&share.mark().cells(pencil.ink, end - drawn));
+        drawn = end;
+    }
+    let free = match pencil.glyphs {
+        Glyphs::Drawn => "·",
+        Glyphs::Ascii => ".",
+    };
+    bar.push_str(&Mark::FREE.ink(pencil.ink, &free.repeat(pencil.width - drawn)));
+    bar
+}
+
+/// What a line over time shows in one place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Step {
+    /// How high.
+    pub(crate) height: u64,
+    /// Whether something happened here that is marked below.
+    pub(crate) is_marked: bool,
+}
+
+/// Heights as a line of columns, and below it a mark where something happened; the second line is empty when nothing did.
+/// More steps than columns share one, and the highest is seen.
+pub(crate) fn spark(steps: &[Step], pencil: Pencil) -> (String, String) {
+    let (levels, mark): (&[char], char) = match pencil.glyphs {
+        Glyphs::Drawn => (&['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'], '▴'),
+        Glyphs::Ascii => (&['_', '.', '-', '=', '+', '*', '#'], '^'),
+    };
+    let top = u128::from(steps.iter().map(|step| step.height).max().unwrap_or_default().max(1));
+    let columns = steps.len().min(pencil.width);
+    let (mut line, mut below) = (String::new(), String::new());
+    for column in 0..columns {
+        let part = &steps[column * steps.len() / columns..(column + 1) * steps.len() / columns];
+        let height = u128::from(part.iter().map(|step| step.height).max().unwrap_or_default());
+        let level = usize::try_from(height * (levels.len() as u128 - 1) / top).unwrap_or_default();
+        line.extend(levels.get(level));
+        below.push(if part.iter().any(|step| step.is_marked) { mark } else { ' ' });
+    }
+    (line, below.trim_end().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn plain(width: usize) -> Pencil {
+        Pencil { ink: Ink::Plain, glyphs: Glyphs::Ascii, width }
+    }
+
+    // spec: U7
+    #[test]
+    fn a_bar_shows_its_parts_in_proportion() {
+        let parts = BTreeMap::from([(Share::ToolResults, 50), (Share::System, 20), (Share::Conversation, 30)]);
+        assert_eq!(bar(&parts, 200, plain(20)), "SSCCCRRRRR..........");
+        assert_eq!(bar(&parts, 50, plain(10)), "SSCCCRRRRR", "more than it should hold");
+        assert_eq!(bar(&BTreeMap::new(), 0, plain(4)), "....");
+        let drawn = bar(&parts, 200, Pencil { glyphs: Glyphs::Drawn, ..plain(20) });
+        assert!(drawn.ends_with("R··········"), "{drawn}");
+    }
+
+    #[test]
+    fn a_line_over_time_marks_what_happened() {
+        let steps: Vec<Step> =
+            [10, 40, 70, 20, 30].iter().map(|height| Step { height: *height, is_marked: *height == 20 }).collect();
+        assert_eq!(spark(&steps, plain(20)), ("_=#.-".to_owned(), "   ^".to_owned()));
+        let (short, below) = spark(&steps, plain(2));
+        assert_eq!((short.as_str(), below.as_str()), ("=#", " ^"), "what is squeezed is still seen");
+        assert_eq!(spark(&[], plain(20)), (String::new(), String::new()));
+    }
+
+    proptest! {
+        #[test]
+        fn pictures_are_as_wide_as_they_may_be(
+            tokens in proptest::collection::vec(any::<u32>(), 8),
+            window in any::<u64>(),
+            width in 1..200usize,
+        ) {
+            let parts: BTreeMap<Share, u64> = Share::ALL.into_iter().zip(tokens.iter().map(|one| u64::from(*one))).collect();
+            prop_assert_eq!(bar(&parts, window, plain(width)).chars().count(), width);
+            let steps: Vec<Step> = tokens.iter().map(|one| Step { height: u64::from(*one), is_marked: true }).collect();
+            let (line, below) = spark(&steps, plain(width));
+            prop_assert_eq!(line.chars().count(), width.min(steps.len()));
+            prop_assert_eq!(line.chars().count(), below.chars().count());
+        }
+    }
+}
