@@ -3,10 +3,12 @@
 use crate::compaction::Numbers;
 use crate::since::Since;
 mod agents;
+mod demo;
 mod help;
 mod memory;
 
 pub(crate) use agents::{AgentsCommand, CreateFlags};
+pub(crate) use demo::{DemoFlags, Layer};
 pub(crate) use help::command;
 pub(crate) use memory::{
     CheckFlags, DreamFlags, ExportFlags, ForgetFlags, ImportFlags, InboxCommand, MemoryCommand, Order, RecallFlags,
@@ -153,6 +155,8 @@ pub(crate) enum Command {
     Chat,
     /// Where things stand: model, sessions, places
     Status,
+    /// Play an embedded session through all seven layers, offline
+    Demo(DemoFlags),
     /// What each layer would have done in sessions already on disk
     Scan(ScanFlags),
     /// What is remembered: look at it, change it, take it back

@@ -6,6 +6,7 @@ mod cache;
 mod chat;
 mod commands;
 mod compaction;
+mod demo;
 mod editor;
 mod environment;
 mod failure;
@@ -26,8 +27,8 @@ mod redaction;
 mod remedies;
 mod remembered;
 mod report;
-mod scan;
 mod report_page;
+mod scan;
 mod seat;
 mod service;
 mod shelf;
@@ -107,6 +108,7 @@ async fn run(arguments: &Arguments, environment: Environment, paper: &Paper) -> 
     match &arguments.command {
         Some(Command::Completions { shell }) => return commands::completions(*shell),
         Some(Command::Man { out }) => return commands::man::run(out.as_deref(), paper),
+        Some(Command::Demo(flags)) => return demo::run(flags, &environment, paper).await,
         _ => {}
     }
     let workplace = Workplace::find(arguments, environment)?.with_remote_flags().await;
