@@ -28,6 +28,8 @@ const CLEARABLE: &[&str] = &["Read", "Bash", "Grep", "Glob", "WebSearch", "WebFe
 pub fn is_clearable(tool: &str) -> bool {
     CLEARABLE.contains(&tool)
 }
+/// The setting's value by which a fixed pause decides, and not what pays.
+const FIXED_GAP: &str = "fixed_gap";
 
 /// A result that could be cleared.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,9 +80,10 @@ pub fn step(view: &View, desk: &Desk, now: Option<&Situation>) -> Option<Step> {
 }
 
 /// How many old results the next cold cache lets go for nothing, and what they measure; nothing where clearing is off, where
-/// the provider does it, where thinking could be bound to them, or where it is too little.
+/// the provider does it, where a fixed gap decides, where thinking could be bound to them, or where it is too little.
 pub fn free_when_cold(view: &View, settings: &Settings, limits: &Limits) -> Option<(u64, u64)> {
-    if !settings.flag(&key::MICROCOMPACTION_TIME) || server_clears(view) || thinks(view) {
+    let clears = settings.flag(&key::MICROCOMPACTION_TIME) && settings.text(&key::MICROCOMPACTION_WHEN) != FIXED_GAP;
+    if !clears || server_clears(view) || thinks(view) {
         return None;
     }
     let stale = stale(view, limits.clear_keep, limits);
@@ -97,7 +100,7 @@ fn server_clears(view: &View) -> bool {
 
 /// Clear what can be asked again, where it pays; or, where the setting says so, after a fixed gap.
 fn clearing(view: &View, settings: &Settings, limits: &Limits, now: &Situation) -> Option<Clearing> {
-    let fixed = settings.text(&key::MICROCOMPACTION_WHEN) == "fixed_gap";
+    let fixed = settings.text(&key::MICROCOMPACTION_WHEN) == FIXED_GAP;
     let cold = if fixed { is_past(now, limits) } else { now.warmth() == Warmth::Cold };
     let keep = if fixed || cold { limits.clear_keep } else { limits.warm_clear_keep };
     let stale = stale(view, keep, limits);
