@@ -24,12 +24,13 @@ use std::sync::Arc;
 /// Only results of these are ever cleared: each can be asked again.
 const CLEARABLE: &[&str] = &["Read", "Bash", "Grep", "Glob", "WebSearch", "WebFetch", "Edit", "Write"];
 
+/// The setting's value by which a fixed pause decides, and not what pays.
+const FIXED_GAP: &str = "fixed_gap";
+
 /// Whether results of this tool may be cleared.
 pub fn is_clearable(tool: &str) -> bool {
     CLEARABLE.contains(&tool)
 }
-/// The setting's value by which a fixed pause decides, and not what pays.
-const FIXED_GAP: &str = "fixed_gap";
 
 /// A result that could be cleared.
 #[derive(Debug, Clone, PartialEq, Eq)]
