@@ -192,7 +192,14 @@ struct Window<'a> {
 struct Sight {
     segment: usize,
     tokens: u64,
-    shown: bool,
+    form: Form,
+}
+
+/// Whether the window still shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Shown,
+    Hidden,
 }
 
 #[derive(Default)]
@@ -273,11 +280,11 @@ impl Window<'_> {
 
     fn add(&mut self, pieces: &[Piece]) {
         let answers: Vec<(&str, u64)> = pieces.iter().filter_map(answer).collect();
-        let mut stored = match self.layers {
+        let stored = match self.layers {
             Layers::On => tool_results::stored(&answers, self.terms.settings, self.terms.limits),
-            Layers::Off => vec![false; answers.len()],
-        }
-        .into_iter();
+            Layers::Off => Vec::new(),
+        };
+        let mut forms = stored.into_iter().map(|stored| if stored { Form::Hidden } else { Form::Shown });
         for piece in pieces {
             let tokens = self.terms.scale.tokens(piece.around());
             match piece.what {
@@ -290,9 +297,9 @@ impl Window<'_> {
                 What::Edit(file) => {
                     self.edit(file);
                     self.call(tokens);
-                    self.see(file, tokens, true);
+                    self.see(file, tokens, Form::Shown);
                 }
-                What::Answer(tool, file) => self.answer(tool, file, tokens, stored.next() == Some(true)),
+                What::Answer(tool, file) => self.answer(tool, file, tokens, forms.next().unwrap_or(Form::Shown)),
             }
         }
     }
@@ -310,8 +317,8 @@ impl Window<'_> {
     }
 
     /// Layer 1.
-    fn answer(&mut self, tool: Tool, file: u64, tokens: u64, stored: bool) {
-        if stored {
+    fn answer(&mut self, tool: Tool, file: u64, tokens: u64, form: Form) {
+        if form == Form::Hidden {
             let preview = (self.terms.scale.tokens(self.terms.limits.preview_bytes) + FRAME).min(tokens);
             self.outcome.stored += 1;
             self.outcome.stored_tokens += tokens - preview;
@@ -321,18 +328,18 @@ impl Window<'_> {
             self.push(tokens, if clears { Seen::Answer } else { Seen::Fixed });
         }
         if tool == Tool::Read {
-            self.see(file, tokens, !stored);
+            self.see(file, tokens, form);
         }
     }
 
-    fn see(&mut self, file: u64, tokens: u64, shown: bool) {
-        self.files.insert(file, Sight { segment: self.segments.len() - 1, tokens, shown });
+    fn see(&mut self, file: u64, tokens: u64, form: Form) {
+        self.files.insert(file, Sight { segment: self.segments.len() - 1, tokens, form });
     }
 
     /// An edit of a file whose last sight is hidden costs one more call.
     fn edit(&mut self, file: u64) {
         self.outcome.edits += 1;
-        let Some(sight) = self.files.get(&file).filter(|sight| !sight.shown) else { return };
+        let Some(sight) = self.files.get(&file).filter(|sight| sight.form == Form::Hidden) else { return };
         self.outcome.edits_hidden += 1;
         let again = Usage { output: CALL, ..self.terms.usage(self.total, sight.tokens.min(READ_AGAIN)) };
         self.outcome.reread += self.terms.cost(&again);
@@ -426,7 +433,7 @@ impl Window<'_> {
         let back = usize::try_from(self.terms.limits.restored_files).unwrap_or(usize::MAX);
         for (place, sight) in seen.into_iter().enumerate() {
             if sight.segment < end {
-                (sight.segment, sight.shown) = (0, place < back);
+                (sight.segment, sight.form) = (0, if place < back { Form::Shown } else { Form::Hidden });
             } else {
                 sight.segment = sight.segment - end + 1;
             }
@@ -453,7 +460,10 @@ impl Window<'_> {
         for at in &old {
             self.segments[*at] = Segment { tokens: marker, what: Seen::Fixed };
         }
-        self.files.values_mut().filter(|sight| old.contains(&sight.segment)).for_each(|sight| sight.shown = false);
+        self.files
+            .values_mut()
+            .filter(|sight| old.contains(&sight.segment))
+            .for_each(|sight| sight.form = Form::Hidden);
         self.shared = self.shared.min(self.total - after);
         self.total -= removed - added;
         self.outcome.cleared += old.len() as u64;

@@ -32,7 +32,10 @@ pub(super) fn event(line: Line<'_>) -> Option<Event> {
         ("user", Some(said)) if line.is_compact_summary == Some(true) => {
             Some(Event::Summarised(said.content.map(Content::prose).unwrap_or_default()))
         }
-        ("user", Some(said)) => Some(heard(parts(said.content), line.is_meta == Some(true))),
+        ("user", Some(said)) if line.is_meta == Some(true) => {
+            Some(Event::Heard { by: Speaker::Agent, parts: parts(said.content) })
+        }
+        ("user", Some(said)) => Some(heard(parts(said.content))),
         ("system", _) => Some(Event::Other),
         (kind, _) if ASIDE.contains(&kind) => Some(Event::Other),
         // What newer versions add is theirs by the session's id and the record's own.
@@ -45,10 +48,10 @@ fn replied(said: Said<'_>) -> Event {
     Event::Replied { id: said.id, model: said.model, usage, parts: parts(said.content) }
 }
 
-fn heard(mut parts: Vec<Part>, is_meta: bool) -> Event {
+fn heard(mut parts: Vec<Part>) -> Event {
     let answers = parts.iter().any(|part| matches!(part, Part::Answer { .. }));
     let words: Vec<&str> = parts.iter().filter_map(text).collect();
-    let said = said_by_person(&words.join("\n")).filter(|_| !is_meta && !answers);
+    let said = said_by_person(&words.join("\n")).filter(|_| !answers);
     let by = if said.is_some() { Speaker::Person } else { Speaker::Agent };
     if let Some(said) = said {
         parts.retain(|part| text(part).is_none());
