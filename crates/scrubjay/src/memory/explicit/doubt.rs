@@ -145,7 +145,7 @@ signs! {
     ];
     /// A liking for one of the things in front of both, or for a bare word.
     AT_CHOICE = [
-        r"\b(?:prefer|favou?r) (?:the|that|this) [\w-]+(?: [\w-]+)?[.!]?\s*$|\b(?:prefer|favou?r) [\w-]+[.!]?\s*$|\bprefer to (?:wait|see|look|start|stay|go)\b",
+        r"\b(?:prefer|favou?r) (?:the|that|this) [\w-]+(?: [\w-]+)?[.!]?\s*$|\b(?:prefer|favou?r) [\w-]+[.!]?\s*$|\bprefer to (?:wait|see|look|start|stay|go)\b|,\s*but\b",
         r"\b(?:zweite|erste|dritte|letzte|deuxième|première|dernière|segund[oa]|primera?|últim[oa])\b",
     ];
     /// What may be about the program, and not about how one works.
@@ -173,9 +173,9 @@ signs! {
     /// Things that work is about: names, numbers, code, and the nouns of the trade.
     OF_WORK = [
         r"\d|`|[\w-]+(?:[._]\w|[/#+])|(?-i:\b[A-Z][A-Z0-9]+\b)|(?-i:[a-z,;:]\s+[A-Z][a-z]+)",
-        r"\b(?:apis?|databases?|schemas?|tables?|columns?|services?|queues?|caches?|servers?|clients?|clusters?|repos?|repositor(?:y|ies)|monolith|monorepo|releases?|versions?|librar(?:y|ies)|frameworks?|languages?|formats?|endpoints?|logs?|logged|logging|configs?|configuration|flags?|rewrites?|rewrite|retries|retry|users?|customers?|features?|sprints?|modules?|packages?|builds?|pipelines?|staging|backups?|secrets?|errors?|exceptions?|types?|names?|naming|functions?|class(?:es)?|methods?|files?|folders?|lines?|imports?|headers?|tabs?|spaces?|quotes?|indent\w*|code|sql|scripts?|charts?|diffs?|tickets?|issues?|bugs?|tasks?|meetings?|specs?|designs?|plans?|steps?|lists?|bullets?|tables?|words?|sentences?|paragraphs?|headings?|tone|jargon|acronyms?|abbreviations?|spelling|examples?|recaps?|apologies|apologi[sz]\w*|questions?|jobs?|models?|data|macros?|globals?|mocks?|fixtures?|linters?|keywords?|units?|dates?|times?|timestamps?|templates?|styles?|colou?rs?|themes?|layouts?|components?|vendors?|licen[cs]es?|contracts?|budgets?|invoices?|reports?|partners?|support|on-call|hooks?|generated|shell|terminal|editor|commands?|icons?|buttons?|fonts?)\b",
+        r"\b(?:apis?|databases?|schemas?|tables?|columns?|services?|queues?|caches?|servers?|clients?|clusters?|repos?|repositor(?:y|ies)|monolith|monorepo|releases?|versions?|librar(?:y|ies)|frameworks?|languages?|formats?|endpoints?|logs?|logged|logging|configs?|configuration|flags?|rewrites?|rewrite|retries|retry|users?|customers?|features?|sprints?|modules?|packages?|builds?|pipelines?|staging|backups?|secrets?|errors?|exceptions?|types?|names?|naming|functions?|class(?:es)?|methods?|files?|folders?|lines?|imports?|headers?|tabs?|spaces?|quotes?|indent\w*|code|sql|scripts?|charts?|diffs?|tickets?|issues?|bugs?|tasks?|meetings?|specs?|designs?|plans?|steps?|lists?|bullets?|tables?|words?|sentences?|paragraphs?|headings?|tone|jargon|acronyms?|abbreviations?|spelling|examples?|recaps?|apologies|apologi[sz]\w*|questions?|jobs?|models?|data|macros?|globals?|mocks?|fixtures?|linters?|keywords?|units?|dates?|times?|timestamps?|templates?|styles?|colou?rs?|themes?|layouts?|components?|vendors?|licen[cs]es?|contracts?|budgets?|invoices?|reports?|partners?|support|on-call|hooks?|generated|shell|terminal|editor|commands?|icons?|buttons?|fonts?|microservices?|serverless|browsers?)\b",
         r"\b(?:antwort\w*|kommentar\w*|nachrichten|réponses?|commentaires?|messages?|respuestas?|mensajes?|comentarios?)\b",
-        "\\p{Han}.*[A-Za-z0-9]|[A-Za-z0-9].*\\p{Han}|接口|数据|队列|服务|格式|版本|代码|架构|框架|语言|缓存|分支|功能|模块|用户|客户|变量|函数|命名|缩进|空格|制表符|配置|脚本|数据库|密钥|地址|迁移|发版|总结|解释|表情|拼音|需求|中文|英文|简短|简洁|详细|术语|标题|文件|类型|错误|异常|环境|仓库|项目|合并|金额|单位|发票|日期|时间|方案|单体|重写|微服务",
+        "\\p{Han}.*[A-Za-z0-9]|[A-Za-z0-9].*\\p{Han}|接口|数据|队列|服务|格式|版本|代码|架构|框架|语言|缓存|分支|功能|模块|用户|客户|变量|函数|命名|缩进|空格|制表符|配置|脚本|数据库|密钥|地址|迁移|发版|总结|解释|表情|拼音|需求|中文|英文|简短|简洁|详细|术语|标题|文件|类型|错误|异常|环境|仓库|项目|合并|金额|单位|发票|日期|时间|方案|单体|重写|微服务|支持|浏览器|旧版|系统|平台|设备",
     ];
     /// Of the hours after it.
     LEISURE = [
@@ -193,7 +193,7 @@ signs! {
     FORETELLS = [
         r"^(?:from now on|from here on(?: out)?|going forward|henceforth)[,:]?\s+(?:(?:i|it|he|she|they)\b(?:['’]ll| will| am| is| are| only)|you(?:['’]re| are| will| can)\b|the story)",
         r"^(?:whenever|every time|each time|any time) (?:you )?(?:are|see|say|feel|like|want|have time)\b|^(?:whenever|every time|each time|any time) you \w+ (?:it|this|that)\b",
-        "^(?:以后|今后|往后|从现在(?:起|开始)|从今[^，,]{0,3})[，,]?(?:你(?:会|就会|是|可以)|我(?:要|想|会|请|再|就)|用户|.{0,8}(?:会|就能)(?:报错|失败|明白|好))",
+        "^(?:以后|今后|往后|从现在(?:起|开始)|从今[^，,]{0,3})[，,]?(?:你(?:会|就会|是|可以)|我(?:要|想|会|请|再|就)|用户|.{0,8}(?:会|就能)(?:报错|失败|明白|好)|别来|别烦|别理)",
         "(?:每次|总是).{0,12}(?:报错|失败|崩溃|卡住|断|等|加载|重启|熬夜|超时)|用不完",
     ];
     /// What is said leads up to an order about it.
@@ -201,7 +201,7 @@ signs! {
         r"(?:[,;—–-]|\band|\bso)\s+(?:so |and |please |then |just )*\w+ (?:it|this|that|them|these|those)\b[^,]{0,20}$",
         r",\s+so (?:use|call|add|put|start|make|check|subtract|skip|pass|return|try)\b",
         r"\blike (?:this|that)[.!]?\s*$|\bcoming[.!]?\s*$|[,;]\s+find out\b",
-        "[，,].{0,8}(?:一下|下来|看看|试试|自己找|放到|减一|加一|改掉|问题在)",
+        "[，,].{0,8}(?:一下|下来|看看|试试|自己找|放到|减一|加一|改掉|再改|切到|换成|重写|问题在)",
     ];
     /// What the code itself says.
     OF_CODE = [
@@ -217,7 +217,7 @@ signs! {
     /// A date that something does not have.
     DENIES = [
         r"\b(?:is|are|was)(?:n['’]t| not| no longer)\b|\bno (?:deadline|freeze|release)\b|\b(?:since|on hold|due to)\b",
-        r"\b(?:meeting|call|lunch|break|build|stand-?up)\b",
+        r"\b(?:meeting|call|lunch|break|build|stand-?up)\b|\s(?:if|unless)\s|\bdoubt\b",
     ];
     /// A decision about something that is not named.
     DANGLES = [r"\b(?:this|it|these|those|them|that)[.!]?\s*$|\bthe following\b|\bfor (?:this|that) purpose\b|\b(?:pending|nothing|to be made)\b|\bsettled that\b|\bto (?:grab|eat|meet|look|wait|disagree|see|talk|check)\b|\bon a (?:call|date|meeting)\b|一下"];
@@ -238,7 +238,7 @@ signs! {
     GROUND = [
         r"\b(?:without (?:asking|telling|my)|unless i|in production|on (?:fri|mon|tues|wednes|thurs|satur|sun)days?|after every|at the end of (?:every|each)|to every|in every)\b",
         r"\b(?:last time|it broke|hid|we got burned)\b",
-        r"\bin (?:(?:unit|integration|system|our|the) )?(?:tests?|commit messages?|comments?|code|docs?|prs?|pull requests?)\b",
+        r"\bin(?:to)? (?:(?:unit|integration|system|our|the) )?(?:tests?|commit messages?|comments?|code|docs?|prs?|pull requests?)\b",
         // To stop is to have done it more than once.
         r"^(?:avoid|stop) (?:using|writing|adding|mocking|suggesting|including|proposing|ending|putting|creating)\s+(?:\w[\w-]*\s+){0,2}\w+s\b",
         r"上次|上回|在(?:代码|测试|提交|注释|日志|生产|主分支|线上|回答|文档|周[一二三四五六日])|直接.{0,6}(?:主分支|main|master|生产|prod|线上)",
@@ -285,7 +285,7 @@ signs! {
     NOT_TOLD = [
         r"^(?:when|how|what|where|who|why|whether|if|last|our|your|all|me|him|her|them|us|it|this|these|those)\b",
         r"^(?:one|the) (?:time|day|bug|thing)\b|^to\b|^(?:告诉|说|提|带|把)",
-        r"^(?:function|bug|scene|issue|error|file|test|todo)\b|^i (?:asked|need)\b|^you (?:still|have to|need to|promised|are|were|said)\b|^(?:密码|我选|时间)",
+        r"^(?:function|bug|scene|issue|error|file|test|todo)\b|^i (?:asked|need)\b|^you (?:still|have to|need to|promised|are|were|said)\b|^i (?:have not|haven['’]t|am tired|['’]m tired)\b|^(?:密码|我选|我的选择|时间)",
         r"^(?:this|it|that) (?:is|was)\b|^garbage in\b|^(?:你是|你还|我还|我们只|先点|先按|写到|写在|放到|这首|那首)",
         r"^(?:we|i|you) (?:talked|discussed|spoke|had|were|did|tried|saw|spent|used to|once|already)\b",
     ];
@@ -420,7 +420,7 @@ pub(super) fn fits(sense: Sense, what: &str, clause: &str) -> bool {
         Sense::Forget => told && !ASKS.are_in(what),
         Sense::Ban => told && lasts() && has_ground(clause) && is_for_work(clause) && !LEADS_UP.are_in(clause),
         Sense::Decision => {
-            let in_doubt = DANGLES.are_in(clause) || COMPLAINS.are_in(&first) || LEISURE.are_in(clause);
+            let in_doubt = DANGLES.are_in(clause) || COMPLAINS.are_in(clause) || LEISURE.are_in(clause);
             !in_doubt && is_of_work(clause) && !is_beside_order(clause) && !LEADS_UP.are_in(clause)
         }
         Sense::Whereabouts => {

@@ -150,7 +150,7 @@ const PERSON: &[Row] = &[
     ),
     (
         Sense::About,
-        r"(?P<first>i) (?:work (?:as an?|for (?:an?|the|(?-i:[A-Z]))|remotely|part[- ]time|from home|(?:from|at|in) (?-i:[A-Z]))|live in (?-i:[A-Z])).*",
+        r"(?P<first>i) (?:work (?:as an?|for (?-i:[A-Z])|remotely|part[- ]time|from home|(?:from|at|in) (?-i:[A-Z]))|live in (?-i:[A-Z])).*",
     ),
     (
         Sense::About,
