@@ -513,7 +513,7 @@ fn dream(change: &Change, zone: &TimeZone) -> Tag {
             "removed" => "−",
             _ => "~",
         };
-        folded(&format!("{sign} {} · {}", file.path, file.what), diff(&file.diff, file.more))
+        folded(&format!("{sign} {} · {}", file.path, file.what), diff(&file.diff, file.more)).set("open", "")
     });
     let back = change.taken_back.then(|| tag("p").class("note").with("This dream was taken back later."));
     tag("article")
