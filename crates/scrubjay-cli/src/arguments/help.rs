@@ -59,6 +59,14 @@ mod tests {
     }
 
     #[test]
+    fn every_command_stands_in_the_documents() {
+        let page = include_str!("../../../../docs/commands.md");
+        for name in GROUPS.iter().flat_map(|(_, names)| names.iter()) {
+            assert!(page.contains(&format!("scrubjay {name}")), "docs/commands.md does not say `scrubjay {name}`");
+        }
+    }
+
+    #[test]
     fn the_page_is_narrow_enough_and_parses_as_before() {
         command().debug_assert();
         let page = groups(&Arguments::command());
