@@ -4,7 +4,9 @@ use super::drawing::moment;
 use super::facts::SessionReport;
 use super::markup::{Html, Tag, tag};
 use super::money_chart::signed;
-use super::sections::{cache, compactions, figure, memory, money, tagged, window};
+use super::sections::{
+    cache::cache, compactions::compactions, figure, memory::memory, money::money, tagged, window::window,
+};
 use super::window_chart::share_class;
 use crate::failure::Failure;
 use crate::layers::{Mark, Marked as _};

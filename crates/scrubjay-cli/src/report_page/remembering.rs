@@ -47,12 +47,10 @@ pub(super) fn fill(report: &mut SessionReport, subject: &Subject<'_>) -> Result<
     Ok(())
 }
 
-/// What this session wrote, what was written while it was open by the person or by a dream, and later dreams that touched
-/// any of that.
+/// What this session wrote, what the person or a dream wrote while it was open, and what they made of any of that later.
 fn chosen<'a>(log: &'a [Recorded], report: &SessionReport) -> Vec<&'a Recorded> {
     let card = &report.session;
-    let meanwhile =
-        |at: Timestamp| card.began.is_some_and(|began| at >= began) && card.ended.is_some_and(|ended| at <= ended);
+    let meanwhile = |at: Timestamp| card.began <= Some(at) && card.ended >= Some(at);
     let mut touched: BTreeSet<&str> = BTreeSet::new();
     let mut found = Vec::new();
     for change in log {
@@ -60,10 +58,9 @@ fn chosen<'a>(log: &'a [Recorded], report: &SessionReport) -> Vec<&'a Recorded> 
             Cause::Session { session } | Cause::Message { session, .. } | Cause::Extraction { session } => {
                 *session == card.id
             }
-            Cause::Dream => {
+            Cause::Dream | Cause::Person => {
                 meanwhile(change.at) || change.edits.iter().any(|edit| touched.contains(edit.path.as_str()))
             }
-            Cause::Person => meanwhile(change.at),
             _ => false,
         };
         if ours {

@@ -16,6 +16,15 @@ fn stage() -> Stage {
     stage
 }
 
+/// The person writes something down twice, and the next dream proposes to tidy that up.
+fn untidy(stage: &Stage) {
+    for name in ["greenhouse", "greenhouse again"] {
+        let about = ["--name", name, "--description", "the key of the greenhouse", "The key hangs behind the door."];
+        stage.run(&[&["memory", "add", "--type", "project"], &about[..]].concat()).ended_with(0);
+    }
+    stage.run(&["dream"]).ended_with(0);
+}
+
 /// The page of a session, and the facts it was drawn from.
 fn reported(stage: &Stage, session: &str) -> (String, Value) {
     let ran = stage.run(&["report", "--session", session, "--json", "--out", "page.html"]).ended_with(0);
@@ -43,6 +52,7 @@ fn at(facts: &Value, place: &str) -> String {
 async fn a_page_tells_the_numbers_of_the_other_commands() {
     let stage = stage();
     play(&stage, 13).await;
+    untidy(&stage);
     let (page, facts) = reported(&stage, "story");
     let told = |verb: &str| stage.run(&[verb, "--session", "story", "--json"]).ended_with(0).json();
 
@@ -74,7 +84,19 @@ async fn a_page_tells_the_numbers_of_the_other_commands() {
     assert_eq!(facts["cache"]["hit_rate"], cost["health"]["cache_hit_rate"]);
 
     assert_page_is_of(&page, &facts);
-    let layers: Vec<char> = "1235".chars().collect();
+    let by: Vec<&str> =
+        facts["memories"].as_array().unwrap().iter().map(|change| change["by"].as_str().unwrap()).collect();
+    assert_eq!(by, ["extraction from this session", "extraction from this session", "you", "a dream"]);
+    assert_eq!(facts["proposals"].as_array().unwrap().len(), 1);
+    for words in [
+        "A dream: ",
+        "A dream proposes, and waits for you",
+        "+From now on always run the import tests",
+        "scrubjay undo 1",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
+    let layers: Vec<char> = "12356".chars().collect();
     let fired =
         |letter: &char| facts["events"].as_array().unwrap().iter().any(|event| event["letter"] == letter.to_string());
     assert!(layers.iter().all(fired), "{:#}", facts["events"]);
@@ -167,6 +189,7 @@ fn a_session_without_an_answer_says_what_to_do() {
 async fn for_a_browser() {
     let (stage, dir) = (stage(), PathBuf::from(std::env::var("REPORT_DIR").unwrap()));
     play(&stage, usize::MAX).await;
+    untidy(&stage);
     let (page, facts) = reported(&stage, "story");
     fs::write(dir.join("report.html"), page).unwrap();
     fs::write(dir.join("report.json"), facts.to_string()).unwrap();

@@ -4,9 +4,9 @@
 use crate::stage::Stage;
 use jiff::{SignedDuration, Timestamp};
 use scrubjay::limits::Limits;
-use scrubjay::memory::dreaming::Judgement;
+use scrubjay::memory::dreaming::{Judgement, Mode};
 use scrubjay::memory::extraction::Attendance;
-use scrubjay::memory::{Place, SharedMemory};
+use scrubjay::memory::{Cause, Change, Edit, Place, SharedMemory};
 use scrubjay::message::Block;
 use scrubjay::paths::{Layout, ProjectLayout};
 use scrubjay::tools::{self, Keeper};
@@ -244,6 +244,22 @@ pub(crate) async fn play(stage: &Stage, turns: usize) {
     settle(story, project.dir());
 }
 
+/// The person writes something down twice, and a dream makes one memory of it.
+fn dream(story: &Story, memory: &SharedMemory) {
+    let text = |more: &str| {
+        let header = "---\nname: suppliers\ndescription: where suppliers send their lists\ntype: project\n---";
+        format!("{header}\n\nSuppliers send their lists on Monday. Mira checks them before noon.{more}\n")
+    };
+    let edits = vec![
+        Edit::create("project_suppliers.md", text("")),
+        Edit::create("project_suppliers_again.md", text(" The lists are long.")),
+    ];
+    memory.with(|memory| memory.commit(Change { cause: Cause::Person, edits })).unwrap();
+    let dreams = story.session.dreams().unwrap().in_mode(Mode::Auto);
+    let dream = dreams.plan(dreams.news("story").unwrap(), CancellationToken::new()).unwrap();
+    assert!(dream.land(Judgement::Nobody).unwrap().receipt.is_some());
+}
+
 fn begin(simulator: &Simulator, clock: &FixedClock, memory: &SharedMemory, project: &ProjectLayout) -> Story {
     let keys = Keys::from_values(&BTreeMap::from([("ANTHROPIC_API_KEY".to_owned(), "k".to_owned())]));
     let choice = Choice {
@@ -264,17 +280,6 @@ fn begin(simulator: &Simulator, clock: &FixedClock, memory: &SharedMemory, proje
     let learns = Learns { transcripts: project.dir().to_owned(), attendance: Attendance::Person };
     story.session = story.session.remembering(from).learning(learns);
     story
-}
-
-/// Code alone tidies what was learned.
-fn dream(story: &Story, memory: &SharedMemory) {
-    let again = "---\nname: import tests\ndescription: import tests before a claim\ntype: feedback\n---\n\n\
-        From now on always run the import tests before you say that something works.\n";
-    let edits = vec![scrubjay::memory::Edit::create("feedback_tests_first.md", again.to_owned())];
-    let cause = scrubjay::memory::Cause::Session { session: "story".to_owned() };
-    memory.with(|memory| memory.commit(scrubjay::memory::Change { cause, edits })).unwrap();
-    let dreams = story.session.dreams().unwrap();
-    dreams.plan(dreams.news("story").unwrap(), CancellationToken::new()).unwrap().land(Judgement::Nobody).unwrap();
 }
 
 /// Put the session where the program looks for it.
