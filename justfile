@@ -58,6 +58,10 @@ suite-swap:
 suite-fuzz:
     suites/fuzz/run.sh
 
+# The page of a session in a real browser
+suite-browser:
+    suites/browser/run.sh
+
 # From the start of the process to the answer, beside ripgrep
 bench-start:
     cargo bench -p scrubjay-cli --bench start

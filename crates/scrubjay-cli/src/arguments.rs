@@ -184,6 +184,8 @@ pub(crate) enum Command {
     Cost(CostFlags),
     /// What the layers saved and what they cost, step by step
     Savings(SavingsFlags),
+    /// One page about a session, in a file that needs nothing else
+    Report(ReportFlags),
     /// The running notes of a session
     Notes {
         #[command(flatten)]
@@ -330,6 +332,16 @@ pub(crate) struct ContextFlags {
     /// Ask the service to count, instead of estimating
     #[arg(long)]
     pub(crate) exact: bool,
+}
+
+/// A page about a session.
+#[derive(Debug, Args)]
+pub(crate) struct ReportFlags {
+    #[command(flatten)]
+    pub(crate) which: WhichSession,
+    /// The file it is written to; with --json it is only written where this is said
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) out: Option<PathBuf>,
 }
 
 /// What is to be compacted.

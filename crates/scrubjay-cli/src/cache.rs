@@ -1,6 +1,5 @@
 //! Whether the provider still holds what a session sent last, as far as its record tells.
 
-use crate::paper::counted;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use scrubjay::prompt_cache::rules::lifetime;
@@ -41,12 +40,12 @@ impl Cache {
 
     pub(crate) fn words(self) -> String {
         match self {
-            Cache::Unused => "no cache was used".to_owned(),
+            Cache::Unused => "not used".to_owned(),
             Cache::Warm { until, left } => {
-                let minutes = counted(left.as_mins().unsigned_abs(), "minute");
-                format!("cache warm until {} ({minutes})", clock(until))
+                let minutes = left.as_secs().unsigned_abs().div_ceil(60);
+                format!("warm until {} ({minutes} min)", clock(until))
             }
-            Cache::Cold { since } => format!("cache cold since {}", clock(since)),
+            Cache::Cold { since } => format!("cold since {}", clock(since)),
         }
     }
 

@@ -323,7 +323,8 @@ pub(crate) struct LastReport<'a> {
 impl<'a> LastReport<'a> {
     pub(crate) fn of(view: &'a View) -> Result<Self, Failure> {
         let Some((_, compaction)) = view.compactions.last() else {
-            return Err(Failure::nothing_found("there is no compaction to report on"));
+            return Err(Failure::nothing_found("there is no compaction to report on")
+                .fix("`scrubjay compact --preview`, or /compact --preview in a chat, shows what one would do"));
         };
         match &compaction.report {
             Some(report) => Ok(Self { compaction, report }),

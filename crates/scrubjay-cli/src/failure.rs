@@ -147,7 +147,8 @@ impl From<NotCompacted> for Failure {
             NotCompacted::Nothing
             | NotCompacted::AllThere
             | NotCompacted::NoSuchMessage(_)
-            | NotCompacted::NotSmaller { .. } => Self::nothing_found(message),
+            | NotCompacted::NotSmaller { .. } => Self::nothing_found(message)
+                .fix("`scrubjay context`, or /context in a chat, shows the room that is left"),
             NotCompacted::Model(error) => Self { message, ..error.into() },
             NotCompacted::Interrupted => Self::new(Exit::Interrupted, message),
             NotCompacted::OpenRound | NotCompacted::TooSmall(_) | NotCompacted::Empty => Self::failed(message),

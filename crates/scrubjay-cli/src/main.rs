@@ -27,6 +27,7 @@ mod redaction;
 mod remedies;
 mod remembered;
 mod report;
+mod report_page;
 mod seat;
 mod service;
 mod shelf;
@@ -88,17 +89,18 @@ fn read_arguments() -> Result<Arguments, ExitCode> {
         if !error.use_stderr() || !in_json {
             error.exit();
         }
-        let said = error.render().to_string();
-        let message = said.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
-        let fix = said
-            .lines()
-            .map(str::trim)
-            .find_map(|line| line.strip_prefix("tip: "))
-            .unwrap_or("`scrubjay --help` says what can be typed");
-        let failure = Failure::usage(message).fix(fix);
+        let failure = misread(&error.render().to_string());
         eprintln!("{}", failure.veiled().to_json());
         Exit::Usage.into()
     })
+}
+
+/// A mistake on the command line, told by its first paragraph; the tip below it is what to do.
+fn misread(said: &str) -> Failure {
+    let first: Vec<&str> = said.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();
+    let tip = said.lines().find_map(|line| line.trim().strip_prefix("tip: "));
+    let message = first.join(" ");
+    Failure::usage(message.trim_start_matches("error: ")).fix(tip.unwrap_or("`scrubjay --help` says what can be typed"))
 }
 
 async fn run(arguments: &Arguments, environment: Environment, paper: &Paper) -> Result<(), Failure> {

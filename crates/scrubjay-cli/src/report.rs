@@ -103,8 +103,8 @@ fn table([source, model, calls, fresh, read, written, out, cost]: &[String; 8]) 
     format!("  {source:<15} {model:<18} {calls:>5} {fresh:>6} {read:>6} {written:>7} {out:>6} {cost:>8}")
 }
 
-/// Somebody else's name in so many columns.
-fn clipped(name: &str, most: usize) -> String {
+/// Somebody else's words in so many columns.
+pub(crate) fn clipped(name: &str, most: usize) -> String {
     let name = scrubjay::tools::shown(name);
     match name.char_indices().nth(most) {
         None => name.into_owned(),

@@ -16,29 +16,46 @@ pub(crate) struct Pencil {
     pub(crate) width: usize,
 }
 
-/// The window by parts, in the order in which a request holds them, and what is free. Where it holds more than it should,
-/// the picture is the whole of that.
+/// The window by parts, in the order in which a request holds them, and what is free. What is there is seen: each part has a
+/// cell at least. Where the window holds more than it should, the picture is the whole of that.
 pub(crate) fn bar(parts: &BTreeMap<Share, u64>, window: u64, pencil: Pencil) -> String {
-    let used: u64 = parts.values().sum();
-    let whole = window.max(used).max(1);
-    let cell = |tokens: u64| {
-        let cells = u128::from(tokens) * pencil.width as u128 / u128::from(whole);
-        usize::try_from(cells).unwrap_or(pencil.width).min(pencil.width)
-    };
-    let (mut drawn, mut until) = (0, 0);
     let mut bar = String::new();
-    for share in Share::ALL {
-        until += parts.get(&share).copied().unwrap_or_default();
-        let end = cell(until);
-        bar.push_str(&share.mark().cells(pencil.ink, end - drawn));
-        drawn = end;
+    let mut drawn = 0;
+    for (share, cells) in cells(parts, window, pencil.width) {
+        bar.push_str(&share.mark().cells(pencil.ink, cells));
+        drawn += cells;
     }
     let free = match pencil.glyphs {
         Glyphs::Drawn => "·",
         Glyphs::Ascii => ".",
     };
-    bar.push_str(&Mark::FREE.ink(pencil.ink, &free.repeat(pencil.width - drawn)));
+    bar.push_str(&Mark::FREE.ink(pencil.ink, &free.repeat(pencil.width.saturating_sub(drawn))));
     bar
+}
+
+/// How many cells each part has: its share of the width, and one at least as long as there is room.
+fn cells(parts: &BTreeMap<Share, u64>, window: u64, width: usize) -> Vec<(Share, usize)> {
+    let used: u64 = parts.values().fold(0, |sum, tokens| sum.saturating_add(*tokens));
+    let whole = u128::from(window.max(used).max(1));
+    let share = |tokens: u64| u128::from(tokens) * width as u128;
+    let mut cells: Vec<(Share, usize, u128)> = Share::ALL
+        .into_iter()
+        .filter_map(|part| parts.get(&part).filter(|tokens| **tokens > 0).map(|tokens| (part, *tokens)))
+        .map(|(part, tokens)| {
+            (part, usize::try_from(share(tokens) / whole).unwrap_or(width).max(1), share(tokens) % whole)
+        })
+        .collect();
+    let aim = usize::try_from(share(used).div_ceil(whole)).unwrap_or(width).min(width);
+    let sum = |cells: &[(Share, usize, u128)]| cells.iter().map(|(_, count, _)| count).sum::<usize>();
+    while sum(&cells) < aim {
+        let Some(next) = cells.iter_mut().max_by_key(|(_, _, rest)| *rest) else { break };
+        (next.1, next.2) = (next.1 + 1, 0);
+    }
+    while sum(&cells) > width {
+        let Some(largest) = cells.iter_mut().max_by_key(|(_, count, _)| *count) else { break };
+        largest.1 -= 1;
+    }
+    cells.into_iter().map(|(part, count, _)| (part, count)).collect()
 }
 
 /// What a line over time shows in one place.
@@ -86,6 +103,9 @@ mod tests {
         assert_eq!(bar(&parts, 200, plain(20)), "SSCCCRRRRR..........");
         assert_eq!(bar(&parts, 50, plain(10)), "SSCCCRRRRR", "more than it should hold");
         assert_eq!(bar(&BTreeMap::new(), 0, plain(4)), "....");
+        let few = BTreeMap::from([(Share::Tools, 3), (Share::Conversation, 1)]);
+        assert_eq!(bar(&few, 1_000_000, plain(8)), "TC......", "what is there is seen");
+        assert_eq!(bar(&few, 4, plain(8)), "TTTTTTCC");
         let drawn = bar(&parts, 200, Pencil { glyphs: Glyphs::Drawn, ..plain(20) });
         assert!(drawn.ends_with("R··········"), "{drawn}");
     }

@@ -60,7 +60,7 @@ fn stamps(files: &[PathBuf]) -> Vec<Option<(u64, SystemTime)>> {
 fn keys() -> Option<mpsc::Receiver<u8>> {
     let (pressed, keys) = mpsc::channel(8);
     let read = move || {
-        for key in std::io::stdin().bytes() {
+        for key in std::io::stdin().lock().bytes() {
             match key {
                 Ok(key) if pressed.blocking_send(key).is_ok() => {}
                 _ => return,

@@ -3,7 +3,7 @@
 
 use crate::cache::Cache;
 use crate::layers::{Mark, Marked as _};
-use crate::paper::{Glyphs, Paper, Tone, Volume, counted, percent, short};
+use crate::paper::{Glyphs, Paper, Tone, Volume, counted, percent, short, size, wrapped};
 use crate::remedies::Remedies;
 use crate::sketch::{Step, bar, spark};
 use crate::workplace::Workplace;
@@ -102,8 +102,7 @@ impl Window {
         }
         if let Some(spilled) = transcript.view().spilled.values().max_by_key(|spilled| spilled.bytes) {
             let command = format!("scrubjay results get {}", shown(spilled.call.as_str()));
-            let (tool, whole, seen) =
-                (shown(&spilled.tool), crate::paper::size(spilled.bytes), crate::paper::size(spilled.shown));
+            let (tool, whole, seen) = (shown(&spilled.tool), size(spilled.bytes), size(spilled.shown));
             let why = format!("the largest stored result: {tool}, {whole}, {seen} in the window");
             tips.push(Tip { command: Some(command), why });
         }
@@ -116,13 +115,14 @@ impl Window {
         let mut lines = self.header(paper);
         lines.push(String::new());
         lines.push(format!("  {}", bar(&self.by_share, self.budget.window, paper.pencil(paper.width.min(MOST) - 4))));
+        lines.push(String::new());
         lines.extend(self.legend(paper));
         lines.push(self.forms(paper));
         lines.push(String::new());
         lines.extend(self.over_time(paper));
         lines.push(self.left(paper));
         lines.extend(self.remedies.words().into_iter().map(|line| format!("  {line}")));
-        lines.extend(self.tips.iter().map(|tip| format!("  {}", tip.words(paper))));
+        lines.extend(self.tips.iter().flat_map(|tip| tip.words(paper)));
         lines.join("\n")
     }
 
@@ -161,7 +161,9 @@ impl Window {
             percent(used, window),
         );
         let asked = format!("question {} · request {}", self.questions, self.requests);
-        vec![first, format!("{} · {asked} · {}", self.cache.words(), self.certainty)]
+        let certainty = self.certainty.split(" by the service").next().unwrap_or_default();
+        let second = format!("cache {} · {asked} · {certainty}", self.cache.words());
+        vec![first, wrapped(&second, paper.width)]
     }
 
     fn legend(&self, paper: &Paper) -> Vec<String> {
@@ -170,14 +172,12 @@ impl Window {
             .filter_map(|share| self.by_share.get(&share).map(|tokens| (share, *tokens)))
             .map(|(share, tokens)| {
                 let mut note = self.note(share);
-                if paper.volume == Volume::Loud {
-                    note.push_str(" [estimated, in proportion to the total]");
-                }
+                note.push_str(tag(" [estimated]", paper));
                 self.row(share.mark(), tokens, &note, paper)
             })
             .collect();
         let free = self.budget.window.saturating_sub(self.budget.used);
-        lines.push(self.row(Mark::FREE, free, "", paper));
+        lines.push(self.row(Mark::FREE, free, tag("[estimated]", paper), paper));
         lines
     }
 
@@ -186,7 +186,10 @@ impl Window {
             (true, Glyphs::Drawn) => "·".to_owned(),
             _ => mark.badge(paper.ink),
         };
-        let share = percent(tokens, self.budget.window);
+        let share = match percent(tokens, self.budget.window) {
+            0 if tokens > 0 => "<1".to_owned(),
+            percent => percent.to_string(),
+        };
         let figures = format!("  {badge} {:<14} {:>7} {share:>3} %", mark.name, short(tokens));
         match note.trim() {
             "" => figures,
@@ -208,7 +211,7 @@ impl Window {
     fn forms(&self, paper: &Paper) -> String {
         let forms: Vec<String> =
             self.by_form.iter().map(|(form, tokens)| format!("{} {}", word(form), short(*tokens))).collect();
-        paper.ink.paint(Tone::Faint, &format!("  by form: {}", forms.join(" · ")))
+        paper.ink.paint(Tone::Faint, &format!("  by form: {}{}", forms.join(" · "), tag(" [estimated]", paper)))
     }
 
     /// Tokens over requests, and where the window was compacted.
@@ -233,8 +236,8 @@ impl Window {
 
     fn left(&self, paper: &Paper) -> String {
         let [warning, compaction, refusal] = self.budget.left().map(short);
-        let compaction = if self.compacts { format!("{compaction} to compaction, ") } else { String::new() };
-        let words = format!("  tokens left until: {warning} to the warning, {compaction}{refusal} to refusal");
+        let compaction = if self.compacts { format!("compaction {compaction}, ") } else { String::new() };
+        let words = format!("  tokens left until the warning {warning}, {compaction}refusal {refusal}");
         if self.is_nearly_full() { paper.ink.paint(Tone::Warning, &words) } else { words }
     }
 
@@ -277,12 +280,20 @@ impl Window {
 const MOST: usize = 120;
 
 impl Tip {
-    fn words(&self, paper: &Paper) -> String {
+    fn words(&self, paper: &Paper) -> Vec<String> {
+        let why = wrapped(&self.why, paper.width.saturating_sub(7)).replace('\n', "\n       ");
         match &self.command {
-            Some(command) => format!("try  {}  {}", paper.ink.paint(Tone::Strong, command), self.why),
-            None => format!("note {}", self.why),
+            Some(command) => {
+                vec![format!("  try  {}", paper.ink.paint(Tone::Strong, command)), format!("       {why}")]
+            }
+            None => vec![format!("  note {why}")],
         }
     }
+}
+
+/// How sure a figure is, where that is asked for.
+fn tag(certainty: &'static str, paper: &Paper) -> &'static str {
+    if paper.volume == Volume::Loud { certainty } else { "" }
 }
 
 fn certainty(certainty: Certainty) -> &'static str {

@@ -8,7 +8,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Everyday", &["demo", "chat", "status", "context", "recall", "remember", "inbox", "undo"]),
     ("Memory", &["memory", "dream", "import", "export", "fsck"]),
     ("Sessions", &["sessions", "notes", "compact", "uncompact", "results"]),
-    ("Measure", &["savings", "cost"]),
+    ("Measure", &["savings", "cost", "report"]),
     ("Agents", &["agents", "send", "teammate", "jobs"]),
     ("Care", &["doctor", "config", "flags", "limits", "completions", "man", "help"]),
 ];
@@ -24,7 +24,7 @@ pub(crate) fn command() -> clap::Command {
         _ => command.mut_subcommand(name, |one| one.hide(true)),
     });
     quiet.override_usage("scrubjay [OPTIONS] [COMMAND]\n       scrubjay -p \"a question\"").help_template(format!(
-        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{groups}\n{{all-args}}{{after-help}}"
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{groups}{{all-args}}{{after-help}}"
     ))
 }
 

@@ -4,7 +4,7 @@ use super::chosen;
 use crate::arguments::ContextFlags;
 use crate::failure::Failure;
 use crate::paper::{Form, Paper, Tone, percent, short};
-use crate::report::ago;
+use crate::report::{ago, clipped};
 use crate::service::Service;
 use crate::shelf::{Place, Shelf, asked, damage_in_words, title};
 use crate::sketch::bar;
@@ -121,8 +121,9 @@ impl Row {
         let figures = format!("{:>7} {:>3} %", short(used), percent(used, window));
         let what = format!("{:<12} {}", ago(self.last, Timestamp::now()), self.title);
         let id: String = self.id.chars().take(13).collect();
-        let room = paper.width.saturating_sub(20 + 14 + 15 + 4);
-        let what: String = what.chars().take(room).collect();
+        // The picture, the figures, the id and what stands between them.
+        let room = paper.width.saturating_sub(20 + 1 + 13 + 2 + 13 + 1);
+        let what = clipped(&what, room);
         format!("{picture} {figures}  {} {what}", paper.ink.paint(Tone::Faint, &id))
     }
 

@@ -19,6 +19,7 @@ pub(crate) mod notes;
 mod period;
 pub(crate) mod print;
 pub(crate) mod recall;
+mod report;
 mod results;
 mod savings;
 mod sessions;
@@ -56,6 +57,7 @@ pub(crate) async fn run(command: &Command, workplace: &Workplace, paper: &Paper)
         Command::Results { what } => stored(what, workplace, paper),
         Command::Cost(flags) => cost::run(workplace, paper, flags),
         Command::Savings(flags) => savings::run(workplace, paper, flags),
+        Command::Report(flags) => report::run(flags, workplace, paper),
         Command::Notes { which } => notes::run(workplace, paper, which),
         Command::Flags => config::flags(workplace, paper),
         Command::Limits => limits::run(workplace, paper),

@@ -6,7 +6,7 @@ use crate::arguments::{Grouping, SavingsFlags};
 use crate::failure::Failure;
 use crate::health::Health;
 use crate::layers::Marked as _;
-use crate::paper::{Form, Paper, Tone, counted, grouped};
+use crate::paper::{Form, Paper, Tone, counted, grouped, wrapped};
 use crate::workplace::Workplace;
 use jiff::Timestamp;
 use scrubjay::ledger::savings::{Amount, Kind, Outcome, Savings};
@@ -72,7 +72,7 @@ impl Accounts {
 
     /// Costs and gains in one place and size, whichever way the net goes; then what was expected of each decision.
     fn words(&self, period: &Period, by: Option<Grouping>, health: &Health, paper: &Paper) -> String {
-        let mut lines = vec![self.heading(period), String::new()];
+        let mut lines = vec![wrapped(&self.heading(period), paper.width), String::new()];
         lines.extend(steps(&self.all, paper));
         lines.push(net(&self.all, paper));
         if let Some(by) = by {
@@ -101,7 +101,7 @@ impl Accounts {
         let receipts = match (unpriced, self.unreadable) {
             (0, 0) => "every receipt is there".to_owned(),
             (0, unreadable) => format!("{} cannot be read", counted(unreadable as u64, "receipt")),
-            (unpriced, _) => format!("{unpriced} without a price, so sums with it are n/a"),
+            (unpriced, _) => format!("{unpriced} without a price (n/a)"),
         };
         format!("{} · {} · {receipts}", period.words(), counted(calls, "call"))
     }
@@ -152,14 +152,14 @@ fn steps(all: &Waterfall, paper: &Paper) -> Vec<String> {
         let whose = all.steps.iter().filter(|((step, _), _)| *step == kind);
         let whose: Vec<String> = whose
             .map(|((_, layer), amount)| {
-                let mark = layer.mark();
-                format!("{} {} {}", mark.badge(paper.ink), mark.name, signed(amount.money.map(|saved| -saved)))
+                let (mark, figure) = (layer.mark(), signed(amount.money.map(|saved| -saved)));
+                format!("    {} {:<20} {figure:>12}", mark.badge(paper.ink), mark.name)
             })
             .collect();
         let is_needed = matches!(kind, Kind::Saving | Kind::Damage | Kind::Spend) || amount != Amount::default();
         if is_needed {
             lines.push(line(name, &signed(amount.money.map(|saved| -saved)), tag(&amount), ""));
-            lines.extend(whose.iter().map(|one| format!("      {one}")));
+            lines.extend(whose);
         }
     }
     lines.push(line("with (billed)", &money(all.billed.money), tag(&all.billed), "at listed prices"));

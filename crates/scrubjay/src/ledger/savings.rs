@@ -277,6 +277,12 @@ impl Account {
         items
     }
 
+    /// What each layer keeps out of the window now, in tokens; one that keeps nothing out is left out.
+    pub fn kept_out(&self) -> BTreeMap<Layer, u64> {
+        let standing = self.standing.iter().map(|(layer, standing)| (*layer, standing.tokens));
+        standing.filter(|(_, tokens)| *tokens > 0).collect()
+    }
+
     /// What it all comes to.
     pub fn savings(&self) -> &Savings {
         &self.savings
@@ -513,6 +519,17 @@ mod tests {
             asked(1, Warmth::Warm),
         ];
         assert_eq!(savings(&undone).gross.tokens, 0);
+    }
+
+    #[test]
+    fn what_is_kept_out_follows_what_leaves_and_what_comes_back() {
+        let mut rows =
+            vec![removed(0, Layer::ToolResults, 700, Sent::Never), removed(1, Layer::Compaction, 50, Sent::Before)];
+        let kept_out = |rows: &[Row]| Account::of(rows).kept_out();
+        assert_eq!(kept_out(&rows), [(Layer::ToolResults, 700), (Layer::Compaction, 50)].into());
+        rows.push(Row::ReadBack(share(2, Layer::ToolResults, 200)));
+        rows.push(Row::Restored(share(3, Layer::Compaction, 50)));
+        assert_eq!(kept_out(&rows), [(Layer::ToolResults, 500)].into());
     }
 
     // spec: H7
