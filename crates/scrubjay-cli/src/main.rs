@@ -41,7 +41,7 @@ mod web_fetch;
 mod window;
 mod workplace;
 
-use arguments::{Arguments, Command, OutputFormat};
+use arguments::{Arguments, Command, DemoFlags, OutputFormat};
 use clap::{CommandFactory as _, FromArgMatches as _};
 use environment::Environment;
 use failure::{Exit, Failure};
@@ -139,7 +139,24 @@ async fn run(arguments: &Arguments, environment: Environment, paper: &Paper) -> 
         }
         (None, None, Some(word)) => Err(unknown(word)),
         (None, None, None) if goes_on => talk(arguments, workplace, paper).await,
+        (None, None, None) if is_first_time(&workplace, paper) => welcome(&workplace, paper).await,
         (None, None, None) => commands::at_rest(&workplace, paper),
+    }
+}
+
+/// Nothing of the person's is there yet, and from now on there is a place for it: the next time is not the first.
+fn is_first_time(workplace: &Workplace, paper: &Paper) -> bool {
+    paper.form == Form::Words && !workplace.places.data.exists() && workplace.places.prepare().is_ok()
+}
+
+/// The first time the demo is played. Where it cannot be, that is said, and everything else works all the same.
+async fn welcome(workplace: &Workplace, paper: &Paper) -> Result<(), Failure> {
+    match demo::run(&DemoFlags::default(), &workplace.environment, paper).await {
+        Err(failure) if failure.exit == Exit::Failed => {
+            paper.warn(&format!("the demo cannot be played: {failure}"));
+            commands::at_rest(workplace, paper)
+        }
+        played => played,
     }
 }
 

@@ -169,16 +169,7 @@ impl Actor {
                     state.writes(&notes, folder)
                 }
             }
-            ("dream", 0) => {
-                let folder = between(directive, "copy of it in ", ";").unwrap_or_default().to_owned();
-                let known: Vec<Call> = state.dreams.iter().map(|note| read(&folder, &note.file)).collect();
-                state.calls(&known)
-            }
-            ("dream", 1) => {
-                let folder = between(directive, "copy of it in ", ";").unwrap_or_default().to_owned();
-                let notes = std::mem::take(&mut state.dreams);
-                state.writes(&notes, &folder)
-            }
+            ("dream", _) => state.dreams(between(directive, "copy of it in ", ";").unwrap_or_default(), turn),
             _ => vec![Block::text("Done.")],
         }
     }
@@ -251,6 +242,22 @@ impl State {
             Block::tool_use(ToolCallId::new(format!("call_{}", self.calls)), call.tool, call.input.clone())
         };
         calls.iter().map(&mut block).collect()
+    }
+
+    /// Read what it knows how to put in order, then write it, then be done. What is not there yet is left for another night.
+    fn dreams(&mut self, folder: &str, turn: usize) -> Vec<Block> {
+        let is_there = |file: &str| Path::new(folder).join(file).is_file();
+        let merged = |note: &Note| between(&note.text, "merged: [", "]").is_none_or(is_there);
+        let notes: Vec<Note> =
+            self.dreams.iter().filter(|note| is_there(&note.file) && merged(note)).cloned().collect();
+        match turn {
+            0 if !notes.is_empty() => {
+                let reads: Vec<Call> = notes.iter().map(|note| read(folder, &note.file)).collect();
+                self.calls(&reads)
+            }
+            1 => self.writes(&notes, folder),
+            _ => vec![Block::text("What says the same, or is contradicted since, is one memory now.")],
+        }
     }
 
     fn writes(&mut self, notes: &[Note], folder: &str) -> Vec<Block> {

@@ -29,6 +29,7 @@ impl Page {
     fn wrapped(&self, text: &str, indent: usize) -> Vec<String> {
         let (mut lines, mut line) = (Vec::new(), String::new());
         for word in text.split_whitespace() {
+            let word = &clipped(word, self.width.saturating_sub(indent));
             if !line.is_empty() && indent + line.chars().count() + 1 + word.chars().count() > self.width {
                 lines.push(std::mem::take(&mut line));
             }
@@ -39,6 +40,16 @@ impl Page {
         }
         lines.push(line);
         lines.iter().map(|line| format!("{}{line}", " ".repeat(indent))).collect()
+    }
+
+    /// A name, and beside it a text of several lines.
+    fn named(&self, name: &str, text: &str) -> Vec<String> {
+        const INDENT: usize = 18;
+        let mut lines = self.wrapped(text, INDENT);
+        if let Some(first) = lines.first_mut() {
+            *first = format!("  {name:<16}{}", first.trim_start());
+        }
+        lines
     }
 
     pub(super) fn paragraph(&self, text: &str) -> Vec<String> {
@@ -93,24 +104,22 @@ impl Page {
         lines.push(String::new());
         let announced: u64 = breaks.announced.values().sum();
         let causes: Vec<String> = breaks.announced.iter().map(|(cause, count)| format!("{cause} {count}")).collect();
-        lines.push(format!(
-            "  prefix breaks   {} unexplained; {} announced before the request ({})",
-            breaks.unexplained,
-            announced,
-            if causes.is_empty() { "none".to_owned() } else { causes.join(", ") }
-        ));
-        lines.push(format!(
-            "  recoverable     {} stored ({}), {} cleared, {} compacted; {}",
+        let causes = if causes.is_empty() { "none".to_owned() } else { causes.join(", ") };
+        let told = format!("{} unexplained; {announced} announced before the request ({causes})", breaks.unexplained);
+        lines.extend(self.named("prefix breaks", &told));
+        let there = format!(
+            "{} stored ({}), {} cleared, {} compacted: {}",
             counted(recoverable.stored, "result"),
             size(recoverable.stored_bytes),
             recoverable.cleared,
             counted(recoverable.compacted, "message"),
             match recoverable.lost {
-                0 => "all there".to_owned(),
-                lost => format!("{lost} not there"),
+                0 => "looked up, and all there".to_owned(),
+                lost => format!("looked up, and {lost} not there"),
             }
-        ));
-        lines
+        );
+        lines.extend(self.named("recoverable", &there));
+        lines.iter().map(|line| line.trim_end().to_owned()).collect()
     }
 
     pub(super) fn kept(&self, kept: &Kept) -> Vec<String> {
@@ -120,8 +129,8 @@ impl Page {
         };
         let mut lines = vec![self.heading(&format!("{number} it kept that a plain summary of the same length lost"))];
         for finding in &kept.things {
-            let text = clipped(&finding.text, self.width.saturating_sub(16));
-            lines.push(format!("  {:<12}  {text}", in_words(finding.what)));
+            let text = clipped(&finding.text.replace(&kept.root, ""), 2 * self.width.saturating_sub(24));
+            lines.extend(self.named(in_words(finding.what), &text));
         }
         let of = match kept.compactions {
             0 => "If it were compacted now".to_owned(),
@@ -153,7 +162,7 @@ impl Page {
     }
 
     pub(super) fn dream(&self, dream: &Dreamt) -> Vec<String> {
-        let mut lines = vec![self.heading("What it dreamt, in the night after the last day but one")];
+        let mut lines = vec![self.heading("What it dreamt at night")];
         for changed in &dream.changed {
             lines.extend(self.changed(changed));
         }

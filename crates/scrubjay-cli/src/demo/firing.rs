@@ -54,7 +54,7 @@ pub(super) fn firings(records: &[Record], count: &Count) -> Vec<Firing> {
             }
             Entry::Recalled(recalled) => {
                 let names: Vec<_> = recalled.files.iter().filter_map(|file| file.file_name()?.to_str()).collect();
-                Some((5, format!("recalled {}", names.join(", ")), 0))
+                Some((5, format!("brought back {}", names.join(", ")), 0))
             }
             Entry::Replied(call) => {
                 agents.pay(call);

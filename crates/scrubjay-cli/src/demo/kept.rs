@@ -8,6 +8,7 @@ use scrubjay::context::compaction::fidelity::{Finding, Report, What, check};
 use scrubjay::limits::Limits;
 use scrubjay::message::{Message, MessageId};
 use scrubjay::transcript::{Compaction, Entry, Transcript};
+use std::path::Path;
 use std::sync::Arc;
 
 /// How many are shown.
@@ -23,10 +24,12 @@ pub(super) struct Kept {
     pub(super) ours: f64,
     pub(super) plain: f64,
     pub(super) things: Vec<Finding>,
+    /// What paths below the project begin with.
+    pub(super) root: String,
 }
 
 impl Kept {
-    pub(super) fn of(transcript: &Transcript, limits: &Limits) -> Self {
+    pub(super) fn of(transcript: &Transcript, root: &Path, limits: &Limits) -> Self {
         let records = transcript.records();
         let compactions: Vec<&Arc<Compaction>> = records
             .iter()
@@ -52,6 +55,7 @@ impl Kept {
         }
         let mean = |score: &dyn Fn(&(Report, Report)) -> f64| pairs.iter().map(score).sum::<f64>() / pairs.len() as f64;
         Self {
+            root: format!("{}/", root.display()),
             compactions: compactions.len(),
             ours: mean(&|(ours, _)| ours.score),
             plain: mean(&|(_, plain)| plain.score),

@@ -66,10 +66,13 @@ pub(super) fn dreamt(played: &Played) -> Result<Option<Dreamt>, Failure> {
     };
     let proposal = landed.proposal.iter();
     let mut changed: Vec<Changed> = diffs.iter().map(Changed::of).collect();
+    let steps = proposal.clone().flat_map(|proposal| dreams::diffs(&proposal.steps));
+    let mut proposed: Vec<Changed> = steps.map(|diff| Changed::of(&diff)).collect();
     changed.sort_by_key(|one| one.is_gone);
+    proposed.sort_by_key(|one| one.is_gone);
     Ok(Some(Dreamt {
         changed,
-        proposed: proposal.clone().flat_map(|one| dreams::diffs(&one.steps)).map(|diff| Changed::of(&diff)).collect(),
+        proposed,
         reasons: proposal.flat_map(|proposal| proposal.reasons.clone()).collect(),
         findings: landed.report.findings.iter().map(ToString::to_string).collect(),
         usd: night.usd,

@@ -30,7 +30,7 @@ use kept::Kept;
 use memories::{Dreamt, Remembered, dreamt, remembered};
 use play::{News, Played, Programme, play};
 use receipt::{Bill, Receipt};
-use screen::{Screen, Showing, say};
+use screen::{Screen, say};
 use script::Script;
 use serde_json::{Value, json};
 use stage::Folder;
@@ -134,7 +134,7 @@ async fn ended(playing: Playing) -> Result<Played, Failure> {
 
 fn gathered(played: Played, without: Bill) -> Result<Outcome, Failure> {
     let session = &played.stage.session;
-    let kept = Kept::of(session.transcript(), &session.desk().limits);
+    let kept = Kept::of(session.transcript(), &played.stage.workplace.root, &session.desk().limits);
     let memories = played.stage.memory.as_ref().map(remembered).unwrap_or_default();
     let (receipt, dream) = (Receipt::of(&played, without), dreamt(&played)?);
     Ok(Outcome { played, receipt, kept, memories, dream })
@@ -159,15 +159,17 @@ impl Show {
         let mut paper = *paper;
         paper.width = paper.width.min(WIDEST);
         let screen = Screen::new(&paper, (&programme.script, programme.turns), Actor::budget()?, &flags.without);
-        let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok();
         let is_terminal = std::io::stdout().is_terminal() && environment.get("TERM") != Some("dumb");
-        let fits = size.is_some_and(|size| usize::from(size.ws_row) > screen.height() + 1);
-        let showing = if is_terminal && fits { Showing::Picture } else { Showing::Lines };
+        let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok().filter(|_| is_terminal);
+        let screen = match size {
+            Some(size) => screen.on_terminal(usize::from(size.ws_row)),
+            None => screen,
+        };
         Ok(Self {
-            screen: screen.showing(showing),
+            is_paced: screen.is_picture() && !flags.fast,
+            screen,
             page: Page { ink: paper.ink, width: paper.width },
             is_quiet: paper.form == Form::Json,
-            is_paced: showing == Showing::Picture && !flags.fast,
         })
     }
 

@@ -7,22 +7,22 @@ use super::play::Frame;
 use super::script::Script;
 use crate::arguments::Layer;
 use crate::failure::Failure;
-use crate::layers::Marked as _;
+use crate::layers::{Mark, Marked as _};
 use crate::paper::{Paper, Tone, grouped, percent, short, unwritten};
 use clap::ValueEnum as _;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use scrubjay::tokens::Budget;
+use scrubjay::tokens::{Budget, Share};
 use std::io::{self, Write as _};
 
-/// Rows of the chart.
-const ROWS: usize = 7;
+/// Rows of the chart: at least, where there is room, and at most.
+const ROWS: [usize; 3] = [6, 8, 12];
 /// What stands in front of a row of the chart.
 const MARGIN: usize = 7;
 
 /// How the play is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Showing {
+enum Showing {
     /// One picture, drawn over and over.
     Picture,
     /// Line by line.
@@ -49,6 +49,8 @@ pub(super) struct Screen {
     /// How full the window is without the layers.
     without: Vec<u64>,
     deeds: [Deeds; 7],
+    /// How high the chart is.
+    rows: usize,
     /// How many lines are drawn over next time.
     drawn: usize,
 }
@@ -64,12 +66,22 @@ impl Screen {
             frames: Vec::new(),
             without: Vec::new(),
             deeds: Default::default(),
+            rows: ROWS[1],
             drawn: 0,
         }
     }
 
-    pub(super) fn showing(self, showing: Showing) -> Self {
-        Self { showing, ..self }
+    /// On a terminal of this height, where the picture fits.
+    pub(super) fn on_terminal(mut self, height: usize) -> Self {
+        let around = self.picture().len() - self.rows;
+        if let Some(rows) = height.checked_sub(around + 1).filter(|rows| *rows >= ROWS[0]) {
+            (self.rows, self.showing) = (rows.min(ROWS[2]), Showing::Picture);
+        }
+        self
+    }
+
+    pub(super) fn is_picture(&self) -> bool {
+        self.showing == Showing::Picture
     }
 
     /// How full the window is without the layers after one more turn.
@@ -77,12 +89,7 @@ impl Screen {
         self.without.push(without);
     }
 
-    /// How many lines the picture has.
-    pub(super) fn height(&self) -> usize {
-        self.picture().len()
-    }
-
-    /// A turn is over. Whether a layer did something in it.
+    /// A turn is over.
     pub(super) fn show(&mut self, frame: Frame) -> Result<(), Failure> {
         self.deeds.iter_mut().for_each(|deeds| deeds.is_new = false);
         for Firing { layer, words, .. } in &frame.firings {
@@ -169,7 +176,7 @@ impl Screen {
         let Self { frames, without, .. } = self;
         // No further than the play has come.
         let without = &without[..without.len().min(frames.len())];
-        lines.extend(Canvas { pencil, rows: ROWS, turns, line, frames, without }.draw());
+        lines.extend(Canvas { pencil, rows: self.rows, turns, line, frames, without }.draw());
         lines.push(self.days(columns));
         lines.extend(self.legend());
         lines.push(String::new());
@@ -215,12 +222,15 @@ impl Screen {
     /// Which colour and letter is which, and how much of it there is now.
     fn legend(&self) -> Vec<String> {
         let window = self.frames.last().map(|frame| frame.window.clone()).unwrap_or_default();
-        let (mut lines, mut width) = (vec![" ".repeat(MARGIN)], MARGIN);
-        for share in SHARES {
+        let part = |share: Share| {
             let (mark, tokens) = (share.mark(), window.get(&share).copied().unwrap_or(0));
-            let text = format!("{} {} {}", mark.letter, mark.name, short(tokens));
+            (mark, format!("{} {} {}", mark.letter, mark.name, short(tokens)))
+        };
+        let without = (Mark::FREE, "· without the layers".to_owned());
+        let (mut lines, mut width) = (vec![" ".repeat(MARGIN)], MARGIN);
+        for (mark, text) in SHARES.into_iter().map(part).chain([without]) {
             let taken = text.chars().count() + 2;
-            if width + taken > self.paper.width {
+            if width + taken > self.paper.width + 2 {
                 lines.push(" ".repeat(MARGIN));
                 width = MARGIN;
             }
@@ -228,9 +238,6 @@ impl Screen {
             if let Some(line) = lines.last_mut() {
                 line.push_str(&format!("{}  ", mark.ink(self.paper.ink, &text)));
             }
-        }
-        if !self.without.is_empty() {
-            lines.push(format!("{}· how full it is without the layers", " ".repeat(MARGIN)));
         }
         lines.iter().map(|line| line.trim_end().to_owned()).collect()
     }

@@ -8,6 +8,7 @@ mod bad_input;
 mod chat;
 mod commands;
 mod compaction;
+mod demo;
 mod dreaming;
 mod hiding;
 mod instructions;
