@@ -134,7 +134,8 @@ fn is_ours(meta: &Metadata) -> bool {
 fn exposed(path: &Path, mends: &mut Vec<Mend>) {
     let Ok(meta) = path.symlink_metadata() else { return };
     let is_setting = path.extension().is_some_and(|extension| extension == "toml");
-    if meta.is_symlink() || !is_ours(&meta) || is_setting || !(meta.is_dir() || meta.is_file()) {
+    // A link is neither.
+    if !is_ours(&meta) || is_setting || !(meta.is_dir() || meta.is_file()) {
         return;
     }
     let mode = meta.permissions().mode() & 0o7777;
