@@ -68,7 +68,9 @@ impl Found {
     pub(super) fn at(paths: &[PathBuf], dir: &Path) -> Self {
         let mut found = Self::default();
         for path in paths {
-            let path = dir.join(path);
+            let named = dir.join(path);
+            // Two names of one file are one file.
+            let path = named.canonicalize().unwrap_or(named);
             match path.metadata() {
                 Ok(meta) if meta.is_dir() => found.folder(&path, Wanted::Any, 0),
                 Ok(meta) if meta.is_file() => found.files.push(File { path: path.clone(), bytes: meta.len() }),

@@ -285,7 +285,7 @@ impl<'a> Reader<'a> {
             }
             Event::Counted { usage, so_far, window } => self.counted(usage, so_far, window),
             Event::Chose(model) => self.model = Arc::from(model),
-            Event::Compacted { id, summary } => self.compacted(id.as_deref(), summary),
+            Event::Compacted { id, summary } => self.compacted(id.as_deref(), record.at, summary),
             Event::Summarised(summary) => self.summarised(&summary),
             Event::Other => {}
         }
@@ -309,7 +309,7 @@ impl<'a> Reader<'a> {
             return;
         }
         let number = self.session.steps.len();
-        let id = id.map_or_else(|| hash(&(&self.session.path, number)), hash);
+        let id = id.map_or_else(|| self.id_at(at, number), hash);
         self.by_id.insert(id, number);
         self.open = true;
         self.session.steps.push(Step {
@@ -324,6 +324,11 @@ impl<'a> Reader<'a> {
         });
     }
 
+    /// A name for what has none: by its moment, which a copy has too.
+    fn id_at(&self, at: Option<Timestamp>, number: usize) -> u64 {
+        at.map_or_else(|| hash(&(&self.session.path, number)), |at| hash(&(at, number)))
+    }
+
     /// A reply's price comes behind it, and may be said twice.
     fn counted(&mut self, usage: Usage, so_far: u64, window: Option<u64>) {
         self.session.window = window.or(self.session.window);
@@ -335,7 +340,7 @@ impl<'a> Reader<'a> {
         match self.session.steps.last_mut().filter(|last| last.usage == Usage::default()) {
             Some(last) => last.usage = usage,
             // Nothing that was said was the answer: the agent asked for a purpose of its own.
-            None => drop(self.session.asides.insert(hash(&(&self.session.path, so_far)), usage)),
+            None => drop(self.session.asides.insert(hash(&(so_far, usage.total_input())), usage)),
         }
     }
 
@@ -398,9 +403,9 @@ impl<'a> Reader<'a> {
         (chars, What::Answer(call.kind, call.file))
     }
 
-    fn compacted(&mut self, id: Option<&str>, summary: Option<String>) {
+    fn compacted(&mut self, id: Option<&str>, at: Option<Timestamp>, summary: Option<String>) {
         let (step, number) = (self.session.steps.len(), self.session.compactions.len());
-        let id = id.map_or_else(|| hash(&(&self.session.path, number)), hash);
+        let id = id.map_or_else(|| self.id_at(at, number), hash);
         self.compacted = true;
         self.asked.clear();
         self.session.compactions.push(Compaction { id, step, checked: None });

@@ -328,13 +328,17 @@ async fn copies_and_sub_agents_are_counted_once_and_apart() {
         &home.join(".claude/projects/-p/s/subagents/agent-1.jsonl"),
         aside.text().replace("\"cwd\"", "\"isSidechain\":true,\"cwd\""),
     );
+    put(&home.join(".codex/sessions/2026/03/03/rollout-2026-03-03T09-00-00-copy.jsonl"), rollout());
     let after = scanned(&stage, &[]);
-    assert_eq!((&after["requests"], &after["requests_in_copies"]), (&json!(8), &json!(5)));
+    assert_eq!((&after["requests"], &after["requests_in_copies"]), (&json!(8), &json!(5 + 2)));
     assert_eq!(after["usage"]["cache_read"].as_u64(), before["usage"]["cache_read"].as_u64().map(|read| read + 17_000));
     assert_eq!(after["compactions"]["count"], 1);
     assert_eq!(after["sub_agents"]["requests"], 1);
     assert_eq!(after["sub_agents"]["usage"]["cache_write_5m"], 4_000);
     assert_eq!(after["cache_misses"], before["cache_misses"]);
+    let rollouts = home.join(".codex");
+    let twice = ["--path", rollouts.to_str().unwrap(), "--path", &format!("{}/../.codex", rollouts.display())];
+    assert_eq!(scanned(&stage, &twice)["files"], 3, "one file by two names is one");
 }
 
 #[tokio::test(flavor = "multi_thread")]
