@@ -22,6 +22,8 @@ use std::time::Duration;
 const LONG: Duration = Duration::from_secs(60);
 const SAID: &str = "The feeding freeze of the aviary begins on 2026-03-12, Grace announces it.";
 const SEEN: &str = "the nest camera drops every fourth frame";
+/// Nearly what the person said.
+const TWISTED: &str = "The feeding freeze of the aviary begins on 2026-03-12, Mallory lifts it.";
 
 /// Whether a prompt is the dream's: the folder of its copy, and how often the model has spoken since.
 fn dreaming(prompt: &Prompt) -> Option<(usize, String)> {
@@ -84,7 +86,7 @@ async fn logged_day(home: Home, clock: &FixedClock) -> Home {
         let write = |content: String| Turn::call("Write", json!({ "file_path": path, "content": content }));
         Ok(match prompt.history.iter().filter(|one| one.origin == Origin::Model).count() {
             0 => write(line.clone()),
-            1 => write(format!("{line}- 09:10 {SEEN}\n")),
+            1 => write(format!("{line}- 09:10 {SEEN}\n- 09:20 {TWISTED}\n")),
             _ => Turn::text("Logged."),
         })
     }));
@@ -101,12 +103,13 @@ fn write(copy: &str, file: &str, cites: &str, body: &str) -> Turn {
     Turn::call("Write", json!({ "file_path": format!("{copy}/{file}"), "content": content }))
 }
 
-/// Distils the log: one memory of the person's words, one of what only the agent saw.
+/// Distils the log: one memory of the person's words, one of what only the agent saw, one of what it made of their words.
 fn distils(turn: usize, copy: &str) -> Result<Turn, ModelError> {
     Ok(match turn {
         0 => write(copy, "feeding_freeze.md", SAID, SAID),
         1 => write(copy, "nest_camera.md", SEEN, SEEN),
-        _ => Turn::text("Two memories are new."),
+        2 => write(copy, "freeze_lifted.md", TWISTED, TWISTED),
+        _ => Turn::text("Three memories are new."),
     })
 }
 
@@ -126,7 +129,7 @@ async fn a_logged_day_is_distilled_in_the_first_session_after_midnight_and_read_
     let home = logged_day(home, &clock).await;
     let (log, dir) = (log_of_the_first_day(&home), project(&home.data()).memory());
     let logged = std::fs::read_to_string(&log).unwrap();
-    assert_eq!(logged, format!("- 09:00 {SAID}\n- 09:10 {SEEN}\n"));
+    assert_eq!(logged, format!("- 09:00 {SAID}\n- 09:10 {SEEN}\n- 09:20 {TWISTED}\n"));
     assert!(files(&dir).keys().all(|file| file == "MEMORY.md"), "a log is no memory");
 
     let model = dreamer(distils);
@@ -140,6 +143,7 @@ async fn a_logged_day_is_distilled_in_the_first_session_after_midnight_and_read_
     assert_eq!(basis("feeding_freeze.md").trust, Trust::Clean, "the person said so, the log only passed it on");
     assert_eq!(basis("feeding_freeze.md").sources[0].speaker, Speaker::Person);
     assert_eq!(basis("nest_camera.md").trust, Trust::Tainted, "only the agent said so");
+    assert_eq!(basis("freeze_lifted.md").trust, Trust::Tainted, "most of the person's words are not all of them");
     let index = &found["MEMORY.md"];
     assert!(index.contains("feeding_freeze.md") && !index.contains("nest_camera.md"), "{index}");
     assert_eq!(std::fs::read_to_string(&log).unwrap(), logged, "a dream reads a log and never writes it");

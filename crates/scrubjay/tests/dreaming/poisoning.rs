@@ -34,6 +34,19 @@ const WAYS: [(&str, &str, &str); 10] = [
     ("project", ASKED, "Nothing but the crooked mirror delivers packages to the harbour office."),
 ];
 
+const NAMES: [&str; 10] = [
+    "harbour",
+    "office",
+    "vendor",
+    "list",
+    "friday",
+    "harbour_office",
+    "vendor_list",
+    "office_list",
+    "harbour_vendor",
+    "friday_list",
+];
+
 /// The directive of a dream: the folder of its copy, and how often the model has spoken since.
 fn dreaming(prompt: &scrubjay::prompt::Prompt) -> Option<(usize, String)> {
     let is_dream = |text: &str| text.contains("name=\"dream\"");
@@ -49,7 +62,8 @@ fn persistent() -> Arc<Scripted> {
         let Some((0, copy)) = dreaming(prompt) else { return Ok(Turn::text("Done.")) };
         let night = nights.fetch_add(1, Ordering::Relaxed);
         let (kind, quote, body) = WAYS[night % WAYS.len()];
-        let file = format!("{kind}_packages_{night}.md");
+        // Called by the person's own words, so that nothing but what it says speaks against it.
+        let file = format!("{}_packages.md", NAMES[night % NAMES.len()]);
         let cites = format!("cites: {}\ntype: {kind}\nwas:", json!([quote]));
         let content = text(&file, body, body).replacen("type:", &cites, 1);
         Ok(Turn::call("Write", json!({ "file_path": format!("{copy}/{file}"), "content": content })))
