@@ -3,10 +3,12 @@
 use crate::compaction::Numbers;
 use crate::since::Since;
 mod agents;
+mod demo;
 mod help;
 mod memory;
 
 pub(crate) use agents::{AgentsCommand, CreateFlags};
+pub(crate) use demo::{DemoFlags, Layer};
 pub(crate) use help::command;
 pub(crate) use memory::{
     CheckFlags, DreamFlags, ExportFlags, ForgetFlags, ImportFlags, InboxCommand, MemoryCommand, Order, RecallFlags,
@@ -153,6 +155,10 @@ pub(crate) enum Command {
     Chat,
     /// Where things stand: model, sessions, places
     Status,
+    /// Play an embedded session through all seven layers, offline
+    Demo(DemoFlags),
+    /// What each layer would have done in sessions already on disk
+    Scan(ScanFlags),
     /// What is remembered: look at it, change it, take it back
     Memory {
         #[command(subcommand)]
@@ -249,6 +255,14 @@ pub(crate) struct DoctorFlags {
     /// With --fix: only say what would be done
     #[arg(long, requires = "fix")]
     pub(crate) dry_run: bool,
+}
+
+/// Which transcripts.
+#[derive(Debug, Args)]
+pub(crate) struct ScanFlags {
+    /// A transcript or a folder of them, instead of the agents' own folders; can be given several times
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub(crate) path: Vec<PathBuf>,
 }
 
 /// A session, for commands that look at one.

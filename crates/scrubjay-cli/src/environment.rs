@@ -14,7 +14,7 @@ impl Environment {
         Self(text.collect())
     }
 
-    #[cfg(test)]
+    /// These values, and nothing of the process.
     pub(crate) fn of(values: &[(&str, &str)]) -> Self {
         Self(values.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect())
     }

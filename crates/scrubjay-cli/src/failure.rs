@@ -88,6 +88,11 @@ impl Failure {
         Self::new(Exit::Fine, "")
     }
 
+    /// Ctrl-C.
+    pub(crate) fn interrupted() -> Self {
+        Self::new(Exit::Interrupted, "")
+    }
+
     /// And this is what to do.
     pub(crate) fn fix(mut self, fix: impl Into<String>) -> Self {
         self.fix = Some(fix.into());

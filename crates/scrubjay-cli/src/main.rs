@@ -6,6 +6,7 @@ mod cache;
 mod chat;
 mod commands;
 mod compaction;
+mod demo;
 mod editor;
 mod environment;
 mod failure;
@@ -27,6 +28,7 @@ mod remedies;
 mod remembered;
 mod report;
 mod report_page;
+mod scan;
 mod seat;
 mod service;
 mod shelf;
@@ -39,7 +41,7 @@ mod web_fetch;
 mod window;
 mod workplace;
 
-use arguments::{Arguments, Command, OutputFormat};
+use arguments::{Arguments, Command, DemoFlags, OutputFormat};
 use clap::{CommandFactory as _, FromArgMatches as _};
 use environment::Environment;
 use failure::{Exit, Failure};
@@ -106,6 +108,7 @@ async fn run(arguments: &Arguments, environment: Environment, paper: &Paper) -> 
     match &arguments.command {
         Some(Command::Completions { shell }) => return commands::completions(*shell),
         Some(Command::Man { out }) => return commands::man::run(out.as_deref(), paper),
+        Some(Command::Demo(flags)) => return demo::run(flags, &environment, paper).await,
         _ => {}
     }
     let workplace = Workplace::find(arguments, environment)?.with_remote_flags().await;
@@ -136,7 +139,24 @@ async fn run(arguments: &Arguments, environment: Environment, paper: &Paper) -> 
         }
         (None, None, Some(word)) => Err(unknown(word)),
         (None, None, None) if goes_on => talk(arguments, workplace, paper).await,
+        (None, None, None) if is_first_time(&workplace, paper) => welcome(&workplace, paper).await,
         (None, None, None) => commands::at_rest(&workplace, paper),
+    }
+}
+
+/// Nothing of the person's is there yet, and from now on there is a place for it: the next time is not the first.
+fn is_first_time(workplace: &Workplace, paper: &Paper) -> bool {
+    paper.form == Form::Words && !workplace.places.data.exists() && workplace.places.prepare().is_ok()
+}
+
+/// The first time the demo is played. Where it cannot be, that is said, and everything else works all the same.
+async fn welcome(workplace: &Workplace, paper: &Paper) -> Result<(), Failure> {
+    match demo::run(&DemoFlags::default(), &workplace.environment, paper).await {
+        Err(failure) if failure.exit == Exit::Failed => {
+            paper.warn(&format!("the demo cannot be played: {failure}"));
+            commands::at_rest(workplace, paper)
+        }
+        played => played,
     }
 }
 

@@ -9,6 +9,7 @@ use std::process::Command;
 #[tokio::test(flavor = "multi_thread")]
 async fn alone_it_never_fails_and_never_asks_for_a_key() {
     let stage = Stage::offline();
+    stage.run(&["status"]).ended_with(0);
     let first = stage.run(&[]).ended_with(0);
     assert!(
         first.out.contains("welcome") && first.out.contains("offline") && first.out.contains("scrubjay chat"),

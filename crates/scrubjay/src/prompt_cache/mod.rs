@@ -1,5 +1,6 @@
 //! What providers keep of a prompt between two requests: how a request asks for it, and what it can expect.
 
+pub mod bill;
 pub mod breakpoints;
 pub mod fingerprint;
 pub mod planner;
