@@ -39,23 +39,15 @@ fn boundary(at: usize, one: &Boundary, report: &SessionReport) -> Tag {
         let more = all.checked_sub(findings.len()).filter(|more| *more > 0);
         let more =
             more.map(|more| tag("li").class("more").with(format!("and {more} more in `scrubjay compact --report`")));
-        let none = findings.is_empty().then(|| tag("li").class("more").with("nothing"));
-        tag("div")
-            .class(class)
-            .with(tag("h4").with(title))
-            .with(tag("ul").class("findings").all(items).all(more).all(none))
+        tag("div").class(class).with(tag("h4").with(title)).with(tag("ul").class("findings").all(items).all(more))
     };
-    let lists = one.score.map(|_| {
-        tag("div")
-            .class("columns two")
-            .with(list(format!("Kept · {}", one.kept_in_all), "✓", "kept", &one.kept, one.kept_in_all))
-            .with(list(
-                format!("Dropped from the window · {}", one.dropped_in_all),
-                "✗",
-                "dropped",
-                &one.dropped,
-                one.dropped_in_all,
-            ))
+    let kept = list(format!("Kept · {}", one.kept_in_all), "✓", "kept", &one.kept, one.kept_in_all);
+    let lists = one.score.map(|_| match one.dropped.as_slice() {
+        [] => tag("div").class("columns one").with(kept).with(tag("h4").with("Nothing was dropped from the window.")),
+        dropped => {
+            let title = format!("Dropped from the window · {}", one.dropped_in_all);
+            tag("div").class("columns two").with(kept).with(list(title, "✗", "dropped", dropped, one.dropped_in_all))
+        }
     });
     let last = at + 1 == report.compactions.len() && !one.taken_back;
     let undo = last.then(|| {

@@ -93,10 +93,10 @@ fn proposed(one: &Proposed, zone: &TimeZone) -> Tag {
 /// Each line with its sign; the colour only repeats it.
 fn diff(lines: &[String], more: usize) -> Html {
     let line = |line: &String| {
-        let class = match line.chars().next() {
-            Some('+') => "add",
-            Some('-') => "del",
-            Some('@') => "hunk",
+        let class = match line {
+            line if line.starts_with("@@") || line.starts_with("--- a/") || line.starts_with("+++ b/") => "hunk",
+            line if line.starts_with('+') => "add",
+            line if line.starts_with('-') => "del",
             _ => "same",
         };
         tag("span").class(class).with(line.as_str()).with("\n")
