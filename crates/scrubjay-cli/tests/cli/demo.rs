@@ -169,7 +169,7 @@ async fn in_a_terminal_one_picture_changes_and_ctrl_c_leaves_nothing_behind() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_there_is_not_written_over_and_a_full_window_ends_it_with_a_word() {
+async fn what_is_there_is_not_written_over_and_nonsense_is_told() {
     let stage = Stage::offline();
     stage.write("mine.txt", "mine");
     let place = stage.project().display().to_string();
