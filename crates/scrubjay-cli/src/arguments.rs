@@ -157,6 +157,8 @@ pub(crate) enum Command {
     Status,
     /// Play an embedded session through all seven layers, offline
     Demo(DemoFlags),
+    /// What each layer would have done in sessions already on disk
+    Scan(ScanFlags),
     /// What is remembered: look at it, change it, take it back
     Memory {
         #[command(subcommand)]
@@ -253,6 +255,14 @@ pub(crate) struct DoctorFlags {
     /// With --fix: only say what would be done
     #[arg(long, requires = "fix")]
     pub(crate) dry_run: bool,
+}
+
+/// Which transcripts.
+#[derive(Debug, Args)]
+pub(crate) struct ScanFlags {
+    /// A transcript or a folder of them, instead of the agents' own folders; can be given several times
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub(crate) path: Vec<PathBuf>,
 }
 
 /// A session, for commands that look at one.

@@ -53,7 +53,7 @@ impl Cache {
     pub(crate) fn free_from(self) -> Option<String> {
         match self {
             Cache::Unused => None,
-            Cache::Warm { until, .. } => Some(format!("once the cache is cold, at {}", clock(until))),
+            Cache::Warm { until, .. } => Some(format!("once the cache is cold: {}", clock(until))),
             Cache::Cold { .. } => Some("with the next question: the cache is cold".to_owned()),
         }
     }
@@ -75,4 +75,50 @@ fn clock(at: Timestamp) -> String {
     let today = Timestamp::now().to_zoned(TimeZone::system()).date();
     let form = if here.date() == today { "%H:%M" } else { "%Y-%m-%d %H:%M" };
     here.strftime(form).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use scrubjay::limits::Limits;
+    use scrubjay::message::{SessionId, StopReason, Usage};
+    use scrubjay::transcript::{Lifetimes, Opening, Options};
+    use std::sync::Arc;
+
+    fn at(minute: i64) -> Timestamp {
+        Timestamp::from_second(1_790_000_000 + 60 * minute).unwrap()
+    }
+
+    fn asked(source: &str, usage: Usage, ttl: Ttl) -> Transcript {
+        let mut transcript = Transcript::in_memory(SessionId::new("s"), Arc::new(Limits::default()));
+        let options = Options { cache_ttl: Lifetimes::from(ttl), ..Options::default() };
+        let opening = Arc::new(Opening { options, ..Opening::new("m", "system", []) });
+        transcript.append(Entry::Opened { opening, because: None }, at(0)).unwrap();
+        let (source, model) = (source.to_owned(), "m".to_owned());
+        let call = Call { source, model, usage, stop: StopReason::EndTurn, cleared: 0 };
+        transcript.append(Entry::Replied(call), at(0)).unwrap();
+        transcript
+    }
+
+    // spec: M2
+    #[test]
+    fn a_cache_is_warm_as_long_as_it_was_asked_to_live() {
+        let wrote = Usage { cache_write_5m: 10, ..Usage::default() };
+        let read = Usage { cache_read: 10, ..Usage::default() };
+        for (source, usage, ttl, minute, state) in [
+            ("main", wrote, Ttl::FiveMinutes, 4, "warm"),
+            ("main", wrote, Ttl::FiveMinutes, 5, "cold"),
+            ("main", wrote, Ttl::OneHour, 59, "warm"),
+            ("session_notes", wrote, Ttl::FiveMinutes, 4, "warm"),
+            ("agent:explore", wrote, Ttl::FiveMinutes, 4, "unused"),
+            ("main", read, Ttl::FiveMinutes, 30, "warm"),
+            ("main", read, Ttl::FiveMinutes, 60, "cold"),
+            ("main", Usage { input: 10, ..Usage::default() }, Ttl::FiveMinutes, 1, "unused"),
+        ] {
+            let cache = Cache::of(&asked(source, usage, ttl), at(minute));
+            assert_eq!(cache.json()["state"], state, "{source} {usage:?} {ttl:?} {minute}");
+        }
+        let warm = Cache::of(&asked("main", wrote, Ttl::FiveMinutes), at(3));
+        assert!(warm.words().ends_with("(2 min)") && warm.free_from().unwrap().contains("once the cache is cold"));
+    }
 }

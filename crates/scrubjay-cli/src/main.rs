@@ -28,6 +28,7 @@ mod remedies;
 mod remembered;
 mod report;
 mod report_page;
+mod scan;
 mod seat;
 mod service;
 mod shelf;

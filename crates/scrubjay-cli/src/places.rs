@@ -3,6 +3,7 @@
 use crate::environment::Environment;
 use crate::failure::Failure;
 use etcetera::base_strategy::{BaseStrategy as _, Xdg};
+use scrubjay::foreign::Agent;
 use scrubjay::paths::create_dir_private;
 use std::path::{Path, PathBuf};
 
@@ -88,6 +89,22 @@ impl Places {
     /// What happened, without what was said.
     pub(crate) fn log(&self) -> PathBuf {
         self.state.join("log").join("scrubjay.log")
+    }
+
+    /// Where another agent keeps its things.
+    pub(crate) fn of_agent(&self, agent: Agent, environment: &Environment) -> PathBuf {
+        let (variable, usual) = match agent {
+            Agent::ClaudeCode => ("CLAUDE_CONFIG_DIR", ".claude"),
+            Agent::Codex => ("CODEX_HOME", ".codex"),
+        };
+        environment.get(variable).filter(|set| !set.is_empty()).map_or_else(|| self.home.join(usual), PathBuf::from)
+    }
+
+    /// What Claude Code remembers of a project.
+    pub(crate) fn claude_memory(&self, environment: &Environment, root: &Path) -> PathBuf {
+        let slug: String =
+            root.to_string_lossy().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+        self.of_agent(Agent::ClaudeCode, environment).join("projects").join(slug).join("memory")
     }
 
     /// Sockets of sessions that run.

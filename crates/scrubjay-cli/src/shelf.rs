@@ -96,10 +96,16 @@ impl Shelf {
     /// The sessions in which something was asked, newest first.
     pub(crate) fn glances(&self, most: usize) -> Result<Vec<Glance>, Failure> {
         let glances = self.places()?.into_iter().filter_map(|place| self.glance(&place));
-        Ok(glances.take(most).collect())
+        Ok(glances.map(|(glance, _)| glance).take(most).collect())
     }
 
-    fn glance(&self, place: &Place) -> Option<Glance> {
+    /// The newest of them, whole.
+    pub(crate) fn newest_at_a_glance(&self) -> Result<Option<(Place, Glance, Transcript)>, Failure> {
+        let seen = |place: Place| self.glance(&place).map(|(glance, transcript)| (place, glance, transcript));
+        Ok(self.places()?.into_iter().find_map(seen))
+    }
+
+    fn glance(&self, place: &Place) -> Option<(Glance, Transcript)> {
         let (transcript, damage) = self.peek(place).ok()?;
         let questions = asked(&transcript);
         if questions == 0 && damage.is_empty() {
@@ -109,7 +115,7 @@ impl Shelf {
         for spent in transcript.view().spent.values() {
             usage += spent.usage;
         }
-        Some(Glance {
+        let glance = Glance {
             id: place.id.clone(),
             last: transcript.records().last().map_or_else(|| moment(place.touched), |record| record.at),
             title: title(&transcript),
@@ -119,7 +125,8 @@ impl Shelf {
             compaction_rests: transcript.view().strikes.get(Compaction::LAYER).copied().unwrap_or_default()
                 >= self.limits.compaction_strikes,
             damage,
-        })
+        };
+        Some((glance, transcript))
     }
 
     /// A new session's name and file.

@@ -98,7 +98,7 @@ impl Window {
             && let Some(when) = self.cache.free_from()
         {
             let (results, tokens) = (counted(results, "old result"), short(tokens));
-            tips.push(Tip { command: None, why: format!("{results}, {tokens} tokens, can go for nothing {when}") });
+            tips.push(Tip { command: None, why: format!("{results}, {tokens} tokens, go for free {when}") });
         }
         if let Some(spilled) = transcript.view().spilled.values().max_by_key(|spilled| spilled.bytes) {
             let command = format!("scrubjay results get {}", shown(spilled.call.as_str()));

@@ -69,6 +69,12 @@ impl Store {
         Ok(dreams.plan(dreams.news("story")?, CancellationToken::new())?.land(Judgement::Nobody)?)
     }
 
+    fn pollution(&self) -> Outcome<f64> {
+        let root = self.story.home.project();
+        let found = self.memory.with(|memory| memory.pollution(&root, &CancellationToken::new()))?;
+        Ok(found.share().unwrap_or_default())
+    }
+
     fn texts(&self) -> Outcome<Vec<String>> {
         let paths: Vec<String> = self.memory.with(|memory| memory.list().map(|entry| entry.path.clone()).collect());
         let mut texts = Vec::new();
@@ -221,6 +227,7 @@ fn planted() -> Outcome<()> {
     let planted = plant();
     let store = Store::new()?;
     store.save(&planted.memories)?;
+    let before = store.pollution()?;
     let began = Instant::now();
     let landed = store.dream()?;
     println!("store of {} memories, dreamt over in {:.1?}\n", planted.memories.len(), began.elapsed());
@@ -256,7 +263,7 @@ fn planted() -> Outcome<()> {
     println!("facts lost: {} of {}", lost.count(), planted.facts.len());
     let again = store.dream()?;
     println!("memories: {} before, {} after", planted.memories.len(), texts.len());
-    println!("polluted in a thousand: {} before, {} after", report.pollution(), again.report.pollution());
+    println!("share of memories in the way: {before:.3} before, {:.3} after", store.pollution()?);
     println!("a second dream changes {} memories\n", again.touched().len());
     Ok(())
 }

@@ -150,6 +150,9 @@ limits! {
     record_inline_bytes = 65_536 "bytes" in "transcript", 1_024..=67_108_864, "larger records go to a blob file so that lines stay short";
     record_line_bytes = 33_554_432 "bytes" in "transcript", 65_536..=1_073_741_824, "a longer line is damage, not a record";
 
+    scan_file_bytes = 4_294_967_296 "bytes" in "scan", 65_536..=1_099_511_627_776, "read of one transcript of another agent, unpacked; the longest sessions have some hundred million";
+    scan_kept_bytes = 67_108_864 "bytes" in "scan", 0..=1_073_741_824, "of one conversation that is held to see what its next compaction drops; more was never said in one window";
+
     read_lines = 2_000 "lines" in "tools", 1..=1_000_000, "one page of a file read";
     read_line_chars = 2_000 "characters" in "tools", 16..=1_000_000, "longer lines are cut in a file read, with a mark";
     read_bytes = 262_144 "bytes" in "tools", 1_024..=67_108_864, "one page of a file read, whatever its lines";

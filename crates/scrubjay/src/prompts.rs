@@ -232,7 +232,11 @@ pub fn extract(about: &Extraction<'_>) -> String {
     let count = about.count.to_string();
     let place = match about.team {
         None => fill(include_str!("../prompts/extraction/where.md"), &[("dir", about.place)]),
-        team => memory_where(about.place, team),
+        team => {
+            let scopes: String =
+                include_str!("../prompts/memory/types/scopes.md").lines().map(|line| format!("- {line}\n")).collect();
+            format!("{}\n\n{scopes}", memory_where(about.place, team).trim_end())
+        }
     };
     let values = [
         ("count", count.as_str()),

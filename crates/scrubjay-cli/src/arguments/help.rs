@@ -5,7 +5,7 @@ use clap::CommandFactory as _;
 
 /// What people come for, in the order in which they do.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Everyday", &["demo", "chat", "status", "context", "recall", "remember", "inbox", "undo"]),
+    ("Everyday", &["demo", "scan", "chat", "status", "context", "recall", "remember", "inbox", "undo"]),
     ("Memory", &["memory", "dream", "import", "export", "fsck"]),
     ("Sessions", &["sessions", "notes", "compact", "uncompact", "results"]),
     ("Measure", &["savings", "cost", "report"]),
@@ -56,6 +56,14 @@ mod tests {
         let told: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
         assert_eq!(told.iter().copied().collect::<BTreeSet<_>>(), there, "each command, and none that is not there");
         assert_eq!(told.len(), there.len(), "each once");
+    }
+
+    #[test]
+    fn every_command_stands_in_the_documents() {
+        let page = include_str!("../../../../docs/commands.md");
+        for name in GROUPS.iter().flat_map(|(_, names)| names.iter()) {
+            assert!(page.contains(&format!("scrubjay {name}")), "docs/commands.md does not say `scrubjay {name}`");
+        }
     }
 
     #[test]

@@ -29,11 +29,13 @@ pub(super) fn flags(workplace: &Workplace, paper: &Paper) -> Result<(), Failure>
         return paper.json("flags", json!({ "settings": rows }));
     }
     for row in rows {
-        let file = row.file.as_deref().map(|file| format!(" ({})", shown_path(file))).unwrap_or_default();
-        let origin = format!("{}{file}", row.origin.name());
         let tone = if row.origin == Source::Default { Tone::Faint } else { Tone::Active };
         let value = if row.value.is_empty() { "–".into() } else { shown(&row.value) };
-        paper.line(&format!("{:<32} {:<24} {}", shown(&row.key), value, paper.ink.paint(tone, &origin)))?;
+        let origin = paper.ink.paint(tone, row.origin.name());
+        paper.line(&format!("{:<32} {:<24} {origin}", shown(&row.key), value))?;
+        if let Some(file) = &row.file {
+            paper.line(&format!("    {}", paper.ink.paint(tone, &shown_path(file))))?;
+        }
     }
     Ok(())
 }

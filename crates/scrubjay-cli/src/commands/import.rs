@@ -11,6 +11,7 @@ use crate::memories::{self, stem};
 use crate::paper::{Form, Paper, size};
 use crate::workplace::Workplace;
 use scrubjay::digest::Digest;
+use scrubjay::foreign::Agent;
 use scrubjay::limits::Limits;
 use scrubjay::memory::draft::cut;
 use scrubjay::memory::{Basis, Cause, Change, Edit, FileDiff, Kind, Memory, Source, Speaker, Topic, Trust, What, name};
@@ -90,15 +91,10 @@ pub(super) fn run(flags: &ImportFlags, workplace: &Workplace, paper: &Paper) -> 
 
 /// The place a person means: a path, or the name of an agent whose folder is known.
 fn source(asked: &Path, workplace: &Workplace) -> Result<PathBuf, Failure> {
-    let (home, environment) = (&workplace.places.home, &workplace.environment);
-    let below = |variable: &str, usual: &str| environment.get(variable).map_or_else(|| home.join(usual), PathBuf::from);
+    let (places, environment) = (&workplace.places, &workplace.environment);
     let found = match asked.to_str() {
-        Some("claude") if !asked.exists() => {
-            let root = workplace.root.to_string_lossy();
-            let slug: String = root.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
-            below("CLAUDE_CONFIG_DIR", ".claude").join("projects").join(slug).join("memory")
-        }
-        Some("codex") if !asked.exists() => below("CODEX_HOME", ".codex").join("memories"),
+        Some("claude") if !asked.exists() => places.claude_memory(environment, &workplace.root),
+        Some("codex") if !asked.exists() => places.of_agent(Agent::Codex, environment).join("memories"),
         _ => workplace.dir.join(asked),
     };
     found.canonicalize().map_err(|error| {

@@ -1,7 +1,7 @@
 //! `scrubjay limits`: every number that can be tuned, and why it has its value.
 
 use crate::failure::Failure;
-use crate::paper::{Form, Paper, Tone, grouped};
+use crate::paper::{Form, Paper, Tone, grouped, wrapped};
 use crate::workplace::Workplace;
 use scrubjay::limits::{Limit, Limits};
 use serde_json::{Value, json};
@@ -22,7 +22,10 @@ pub(super) fn run(workplace: &Workplace, paper: &Paper) -> Result<(), Failure> {
         let changed =
             if now == limit.default { String::new() } else { format!(" (default {})", grouped(limit.default)) };
         let amount = format!("{} {}{changed}", grouped(now), limit.unit);
-        paper.line(&format!("  {:<24} {amount:<28} {}", limit.name, paper.ink.paint(Tone::Faint, limit.why)))?;
+        paper.line(&format!("  {:<28} {amount}", limit.name))?;
+        for why in wrapped(limit.why, paper.width.saturating_sub(6)).lines() {
+            paper.line(&format!("      {}", paper.ink.paint(Tone::Faint, why)))?;
+        }
     }
     Ok(())
 }

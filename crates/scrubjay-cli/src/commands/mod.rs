@@ -40,6 +40,7 @@ use std::io::Write as _;
 pub(crate) async fn run(command: &Command, workplace: &Workplace, paper: &Paper) -> Result<(), Failure> {
     match command {
         Command::Status | Command::Chat | Command::Demo(_) | Command::Teammate(_) => status::run(workplace, paper),
+        Command::Scan(flags) => crate::scan::run(flags, workplace, paper),
         Command::Sessions { all } => {
             sessions::run(workplace, paper, if *all { usize::MAX } else { sessions::usual(workplace) })
         }

@@ -54,9 +54,7 @@ struct Newest {
 
 impl Newest {
     fn find(workplace: &Workplace, shelf: &Shelf) -> Result<Option<Self>, Failure> {
-        let Some(glance) = shelf.glances(1)?.pop() else { return Ok(None) };
-        let place = shelf.find(&glance.id)?;
-        let (transcript, _) = shelf.peek(&place)?;
+        let Some((place, glance, transcript)) = shelf.newest_at_a_glance()? else { return Ok(None) };
         let now = Timestamp::now();
         let rows = receipts(&place, &workplace.limits).map(|reading| reading.records).unwrap_or_default();
         Ok(Some(Self {

@@ -11,12 +11,21 @@ use scrubjay::message::Usage;
 const TOP: f64 = 34.0;
 const BAND: f64 = 12.0;
 
-/// The parts of a bar from the bottom up: class, name, and which tokens they are.
-pub(super) const PARTS: [(&str, &str, fn(&Usage) -> u64); 4] = [
-    ("read", "from cache", |usage| usage.cache_read),
-    ("write-5m", "written, 5 min", |usage| usage.cache_write_5m),
-    ("write-1h", "written, 1 hour", |usage| usage.cache_write_1h),
-    ("fresh", "sent fresh", |usage| usage.input),
+/// A part of a bar.
+#[derive(Clone, Copy)]
+pub(super) struct Part {
+    pub(super) class: &'static str,
+    pub(super) name: &'static str,
+    /// Which tokens of a request it is.
+    pub(super) tokens: fn(&Usage) -> u64,
+}
+
+/// The parts of a bar from the bottom up.
+pub(super) const PARTS: [Part; 4] = [
+    Part { class: "read", name: "from cache", tokens: |usage| usage.cache_read },
+    Part { class: "write-5m", name: "written, 5 min", tokens: |usage| usage.cache_write_5m },
+    Part { class: "write-1h", name: "written, 1 hour", tokens: |usage| usage.cache_write_1h },
+    Part { class: "fresh", name: "sent fresh", tokens: |usage| usage.input },
 ];
 
 /// The chart for one room.
@@ -58,7 +67,7 @@ fn bar(bundle: &[Request], axis: Axis, height: Height) -> Html {
     let gap = (width * 0.18).min(3.0);
     let mut sum = 0.0;
     let mut drawn = Html::default();
-    for (class, _, tokens) in PARTS {
+    for Part { class, tokens, .. } in PARTS {
         let part = bundle.iter().map(|request| tokens(&request.usage)).sum::<u64>() as f64 / count as f64;
         if part > 0.0 {
             let (high, low) = (height.y(sum + part), height.y(sum));
@@ -134,8 +143,8 @@ fn flags(report: &SessionReport, axis: Axis, height: Height) -> Html {
 /// What the parts of the bars and the band are called, beside them.
 fn keys(report: &SessionReport, room: Room, height: Height, band: f64) -> Html {
     let (usage, x) = (&report.cache.usage, room.end() + 17.0);
-    let parts = PARTS.into_iter().filter(|(_, _, tokens)| tokens(usage) > 0);
-    let row = |(at, (class, name, tokens)): (usize, (&'static str, &'static str, fn(&Usage) -> u64))| {
+    let parts = PARTS.into_iter().filter(|part| (part.tokens)(usage) > 0);
+    let row = |(at, Part { class, name, tokens }): (usize, Part)| {
         let (y, share) = (height.top + 20.0 * at as f64, share(tokens(usage), usage.total_input()));
         Html::from(block(class, (x, y), (15.0, 15.0)).set("rx", 4))
             .and(block("pattern", (x, y), (15.0, 15.0)).set("fill", format!("url(#pattern-{class})")))

@@ -153,15 +153,15 @@ impl Height {
         let row = |value: f64| {
             let y = self.y(value);
             let across = line("grid", (room.left(), y), (room.end(), y));
-            across.and(words("tick end", room.left() - 7.0, y + 4.0, &round(value)))
+            across.and(words("tick end", room.left() - 7.0, y + 4.0, &round(value as u64)))
         };
         std::iter::once(0.0).chain(steps(self.most, about)).map(row).collect()
     }
 }
 
-/// Tokens on an axis: `0`, `50k`, `1.5M`.
-fn round(value: f64) -> String {
-    short(value as u64).replace(".0", "")
+/// Tokens in round numbers: `0`, `50k`, `1.5M`.
+pub(super) fn round(value: u64) -> String {
+    short(value).replace(".0", "")
 }
 
 /// About so many round numbers between nothing and this.
@@ -222,7 +222,7 @@ mod tests {
         assert_eq!(steps(214_000.0, 5), [50_000.0, 100_000.0, 150_000.0, 200_000.0]);
         assert_eq!(steps(7.0, 10), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]);
         assert!(steps(0.0, 5).is_empty() && steps(f64::NAN, 5).is_empty());
-        assert_eq!([0.0, 50_000.0, 1_500_000.0].map(round), ["0", "50k", "1.5M"]);
+        assert_eq!([0, 50_000, 1_500_000].map(round), ["0", "50k", "1.5M"]);
     }
 
     #[test]

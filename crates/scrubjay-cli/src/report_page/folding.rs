@@ -105,7 +105,7 @@ impl Walk {
             && message.origin == Origin::Person
         {
             let words = message.text().split_whitespace().collect::<Vec<_>>().join(" ");
-            self.asked.push(told(&words, QUESTION));
+            self.asked.push(beginning(&told(&words, usize::MAX)));
         }
         if let (Entry::Compacted(compaction), Some(point)) = (&record.entry, &point) {
             let back = |other: &Record| matches!(other.entry, Entry::Reverted { entry } if entry == record.id);
@@ -135,6 +135,13 @@ impl Walk {
             None => self.events.push(event),
         }
     }
+}
+
+/// The first words of a question.
+fn beginning(question: &str) -> String {
+    let Some((end, _)) = question.char_indices().nth(QUESTION) else { return question.to_owned() };
+    let whole = question[..end].rsplit_once(' ').map_or(&question[..end], |(words, _)| words);
+    format!("{whole}…")
 }
 
 /// What an entry says that a layer did.

@@ -1,10 +1,12 @@
 //! The page around the parts: head, figures at a glance, and what makes it work without a network.
 
-use super::drawing::moment;
+use super::drawing::{moment, round};
 use super::facts::SessionReport;
 use super::markup::{Html, Tag, tag};
 use super::money_chart::signed;
-use super::sections::{cache, compactions, figure, memory, money, tagged, window};
+use super::sections::{
+    cache::cache, compactions::compactions, figure, memory::memory, money::money, tagged, window::window,
+};
 use super::window_chart::share_class;
 use crate::failure::Failure;
 use crate::layers::{Mark, Marked as _};
@@ -151,7 +153,7 @@ fn glance(report: &SessionReport) -> Tag {
     };
     let window = &report.window;
     let used = figure("window.used", window.used, &short(window.used));
-    let of = format!("tokens of {}, {} %", short(window.window), percent(window.used, window.window));
+    let of = format!("tokens, {} % of {}", percent(window.used, window.window), round(window.window));
     let last = report.requests.len() - 1;
     let out = report.requests.last().map_or(0, |request| request.without - request.filling.total);
     let without = report.requests.last().map_or(0, |request| request.without);
@@ -178,7 +180,10 @@ fn glance(report: &SessionReport) -> Tag {
         .with(one(
             "compactions",
             boundaries,
-            format!("{} dropped from the window", counted(dropped as u64, "finding")),
+            match dropped {
+                0 => "nothing that matters dropped".to_owned(),
+                some => format!("{} dropped from the window", counted(some as u64, "finding")),
+            },
             "counted",
         ))
         .with(one(

@@ -14,6 +14,9 @@ use std::collections::BTreeSet;
 /// How many lines of a difference are told; `scrubjay memory diff N` has all of it.
 const LINES: usize = 60;
 
+/// How many lines of a difference only name the file.
+const HEADING: usize = 2;
+
 /// Add what the journal says. A memory that is not there says nothing.
 pub(super) fn fill(report: &mut SessionReport, subject: &Subject<'_>) -> Result<(), Failure> {
     let Some(memory) = subject.memory else { return Ok(()) };
@@ -96,7 +99,9 @@ fn file(change: &FileDiff, limits: &Limits) -> Option<File> {
         (Some(_), Some(_)) => "changed",
         (Some(_), None) => "removed",
     };
-    let (diff, more) = lines(&change.to_string());
+    let (mut diff, more) = lines(&change.to_string());
+    // Its heading only repeats the name of the file.
+    diff.drain(..diff.len().min(HEADING));
     Some(File {
         path: told(&change.path, LONGEST),
         what,

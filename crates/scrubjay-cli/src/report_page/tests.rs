@@ -237,6 +237,16 @@ fn a_compaction_says_what_it_kept_and_whether_it_was_taken_back() {
 }
 
 #[test]
+fn a_long_question_is_told_by_its_first_words() {
+    let mut desk = Desk::new();
+    desk.ask(&"Where are all the seeds of the\nold oak hidden? ".repeat(9), usage(0, 10), Warmth::Cold);
+    desk.ask(&"é".repeat(400), usage(10, 1), Warmth::Warm);
+    let report = desk.report();
+    assert!(report.session.title.ends_with("? Where are all…"), "{}", report.session.title);
+    assert_eq!(report.requests[1].asked.chars().count(), 111);
+}
+
+#[test]
 fn sessions_of_any_length_are_drawn() {
     for requests in [1, 2, 1_300] {
         let mut desk = Desk::new();

@@ -10,7 +10,7 @@ use scrubjay::tokens::Share;
 use scrubjay::transcript::Filling;
 use std::collections::BTreeMap;
 
-const TOP: f64 = 22.0;
+const TOP: f64 = 28.0;
 const LANE: f64 = 20.0;
 
 /// The class under which a part of the window has its colour.
@@ -39,7 +39,7 @@ pub(super) fn chart(report: &SessionReport, zone: &TimeZone, room: Room) -> Html
     let bottom = first + LANE * lanes.len() as f64;
     axis.chart(bottom + 6.0, &said(report))
         .with(height.drawn(room, 5))
-        .with(words("tick end", room.left() - 7.0, TOP - 8.0, "tokens"))
+        .with(words("tick end", room.left() - 7.0, TOP - 16.0, "tokens"))
         .with(stack(report, axis, height))
         .with(boundaries(report, axis, height))
         .with(without(report, axis, height))
@@ -161,9 +161,15 @@ fn boundaries(report: &SessionReport, axis: Axis, height: Height) -> Html {
             TOP - 6.0,
         ));
         let change = format!("{} → {}", short(boundary.tokens_before), short(boundary.tokens_after));
-        if axis.room.is_wide() && x > free && x + 96.0 < axis.room.end() {
+        if !axis.room.is_wide() {
+            continue;
+        }
+        // Behind the mark if there is room, else before it.
+        if x > free && x + 96.0 < axis.room.end() {
             drawn = drawn.and(words("label halo", x + 12.0, TOP - 5.0, &change));
             free = x + 110.0;
+        } else if x - 100.0 > free {
+            drawn = drawn.and(words("label halo end", x - 12.0, TOP - 5.0, &change));
         }
     }
     drawn

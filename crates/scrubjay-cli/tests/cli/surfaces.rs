@@ -22,6 +22,10 @@ async fn talked() -> (Simulator, Stage) {
     let answer = move |request: &RecordedRequest| match request.last_user_text() {
         _ if wants_summary(request) => text("<summary>\n## 1. Primary Request and Intent\nCount seeds.\n</summary>"),
         asked if asked.contains("count far") => tool_use("Bash", json!({ "command": "seq 1 30000" })),
+        asked if asked.contains("count often") => (0..7)
+            .map(|n| tool_use("Bash", json!({ "command": format!("seq {n} 1200") })))
+            .reduce(|all, one| all.and(one))
+            .unwrap(),
         asked if asked.contains("count less") => tool_use("Bash", json!({ "command": "seq 1 3000" })),
         _ => long(),
     };
@@ -91,6 +95,27 @@ async fn a_window_is_drawn_by_layer_and_its_parts_add_up() {
     assert!(wide.contains("\u{1b}[") && wide.contains('S'), "the letter stands in the colour: {wide}");
     let bar = |text: &str| text.lines().find(|line| line.contains("····")).unwrap().matches('·').count();
     assert!(bar(&wide) > bar(&shown), "more room, more bar");
+}
+
+// spec: U7
+// spec: M5
+#[tokio::test(flavor = "multi_thread")]
+async fn what_would_help_is_said_and_no_more_than_two_things() {
+    let (_simulator, stage) = talked().await;
+    stage.run(&["-c", "-p", "count often", "--allow", "Bash"]).ended_with(0);
+    let full = ["--set", "model=own-model", "--set", "limits.default_window=40000"];
+    let shown = stage.run(&["context"]).ended_with(0).out;
+    assert!(
+        shown.contains("note 2 old results, ") && shown.contains("go for free once the cache is cold: "),
+        "{shown}"
+    );
+    let shown = stage.run(&[&["context"][..], &full].concat()).ended_with(0).out;
+    assert!(shown.contains("try  scrubjay compact --preview") && shown.contains("note 2 old results"), "{shown}");
+    assert!(!shown.contains("scrubjay results get"), "two are enough: {shown}");
+    let json = stage.run(&["context", "--json"]).ended_with(0).json();
+    assert_eq!(json["suggestions"].as_array().unwrap().len(), 2, "{json}");
+    let off = stage.run(&["context", "--set", "layers.compaction=false"]).ended_with(0).out;
+    assert!(off.contains("never compacts by itself, refuses at 977.0k") && !off.contains("compaction 9"), "{off}");
 }
 
 // spec: U7
@@ -270,26 +295,34 @@ async fn the_doctor_mends_what_it_can_says_so_first_and_leaves_the_rest_alone() 
         fs::write(path, "half").unwrap();
         fs::set_permissions(path, Permissions::from_mode(0o600)).unwrap();
     }
+    let (letter, keys) = (data.join("projects/p/mail/jay/tmp/letter"), stage.home().join("config/keys"));
+    for path in [&letter, &keys] {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "OPENAI_API_KEY=canary-two\n").unwrap();
+    }
+    fs::set_permissions(&keys, Permissions::from_mode(0o644)).unwrap();
     fs::set_permissions(&outside, Permissions::from_mode(0o644)).unwrap();
     symlink(&outside, data.join("link")).unwrap();
     let old = SystemTime::now() - Duration::from_secs(7_200);
-    fs::File::open(&left).unwrap().set_modified(old).unwrap();
-    fs::File::open(&foreign).unwrap().set_modified(old).unwrap();
+    for path in [&left, &foreign, &letter] {
+        fs::File::open(path).unwrap().set_modified(old).unwrap();
+    }
     let sockets = stage.home().join("state/sockets");
     fs::create_dir_all(&sockets).unwrap();
     drop(UnixListener::bind(sockets.join("gone.sock")).unwrap());
 
-    let found = stage.run(&["doctor"]).ended_with(0).out;
+    let found = stage.run(&["doctor"]).ended_with(1).out;
     for words in ["[torn-line]", "[exposed]", "[left-behind]", "scrubjay doctor --fix", "[session-damaged]"] {
         assert!(found.contains(words), "{words} in {found}");
     }
-    let planned = stage.run(&["doctor", "--fix", "--dry-run"]).ended_with(0).out;
+    let planned = stage.run(&["doctor", "--fix", "--dry-run"]).ended_with(1).out;
     assert!(planned.matches("would  ").count() >= 4 && left.exists() && mode(&transcript) == 0o644, "{planned}");
 
     let mended = stage.run(&["doctor", "--fix", "--json"]).ended_with(0).json();
     let mends = mended["mends"].as_array().unwrap();
     assert!(mends.len() >= 4 && mends.iter().all(|mend| mend["done"].is_string()), "{mended}");
-    assert_eq!(mode(&transcript), 0o600);
+    assert_eq!((mode(&transcript), mode(&keys)), (0o600, 0o600));
+    assert!(!letter.exists() && !mended.to_string().contains("canary-two"));
     assert!(!left.exists() && !sockets.join("gone.sock").exists() && young.exists() && foreign.exists());
     assert_eq!((mode(&outside), fs::read(&outside).unwrap()), (0o644, b"half".to_vec()), "a link is never followed");
     let now = fs::read(&transcript).unwrap();

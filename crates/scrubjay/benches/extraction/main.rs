@@ -1,8 +1,8 @@
 //! What the person said outright, found without a model: how much of it is right, and how much is found.
 //!
 //! `cargo bench -p scrubjay --bench extraction -- [--data PATH] [--own FILE] [--wrong]`. Our own conversations stand beside this
-//! file: those in view, by which the extractor is mended, and those held back, of which nobody sees more than the totals. FILE may hold
-//! others of the same form in place of those in view. The public ones are looked for in PATH/extraction, or below
+//! file: those in view, by which the extractor is mended, and those held back, of which nobody sees more than the totals; of the fresh
+//! ones every second is held back. FILE may hold others of the same form in place of those in view. The public ones are looked for in PATH/extraction, or below
 //! `SCRUBJAY_BENCH_DATA` or `../shared/bench`. `--wrong` lists what is wrong and what is missed, and never anything that is held back.
 //!
 //! Of our own, a memory is right if one entry of `save` has all its words in it, and its date where it names one. The public texts
@@ -24,6 +24,7 @@ type Failure = Box<dyn std::error::Error>;
 
 const OWN: &str = include_str!("own.jsonl");
 const HELD: &str = include_str!("held.jsonl");
+const FRESH: &str = include_str!("fresh.jsonl");
 const TELLING: &[&str] =
     &["remember", "always", "never", "don't", "prefer", "decided", "agreed", "deadline", "from now on", "promised"];
 
@@ -35,8 +36,10 @@ fn main() -> Result<(), Failure> {
         "set", "saved", "right", "precision [95 %]", "recall [95 %]", "type"
     );
     let file = after(&arguments, "--own").map(std::fs::read_to_string).transpose()?;
-    own(file.as_deref().unwrap_or(OWN), list)?.print("own conversations, in view");
-    own(HELD, false)?.print("own conversations, held back");
+    own(file.as_deref().unwrap_or(OWN).lines(), list)?.print("own conversations, in view");
+    own(FRESH.lines().step_by(2), list)?.print("fresh conversations, in view");
+    own(FRESH.lines().skip(1).step_by(2), false)?.print("fresh conversations, held back");
+    own(HELD.lines(), false)?.print("own conversations, held back");
     match data(&arguments) {
         Some(dir) => public(&dir, list)?,
         None => println!("\nno public texts found: pass --data PATH or set SCRUBJAY_BENCH_DATA"),
@@ -89,9 +92,9 @@ fn interval(part: usize, whole: usize) -> String {
     format!("{p:.3} [{:.2}, {:.2}]", (middle - half).max(0.0), (middle + half).min(1.0))
 }
 
-fn own(cases: &str, list: bool) -> Result<Score, Failure> {
+fn own<'a>(cases: impl Iterator<Item = &'a str>, list: bool) -> Result<Score, Failure> {
     let mut all = Score::default();
-    for line in cases.lines() {
+    for line in cases {
         all.add(&own_case(&serde_json::from_str(line)?, list)?);
     }
     Ok(all)

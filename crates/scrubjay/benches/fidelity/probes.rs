@@ -2,6 +2,7 @@
 
 use flate2::read::GzDecoder;
 use regex::Regex;
+use scrubjay::foreign::said_by_person;
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap};
 use std::io::Read as _;
@@ -70,17 +71,6 @@ fn spaced_json(value: &Value) -> String {
     }
 }
 
-const NOT_HUMAN: [&str; 8] = [
-    "<command-",
-    "<local-command",
-    "Caveat:",
-    "[Request interrupted",
-    "<task-notification",
-    "<bash-",
-    "<user-memory",
-    "This session is being continued",
-];
-
 /// What a person wrote, if the record is that.
 pub fn human(record: &Value) -> Option<String> {
     let marked = ["isMeta", "isCompactSummary", "isSidechain"].iter().any(|mark| truthy(&record[*mark]));
@@ -95,20 +85,7 @@ pub fn human(record: &Value) -> Option<String> {
         }
         content => content.as_str().unwrap_or_default().to_owned(),
     };
-    let said = without_reminders(&said).trim().to_owned();
-    (!said.is_empty() && !NOT_HUMAN.iter().any(|start| said.starts_with(start))).then_some(said)
-}
-
-fn without_reminders(text: &str) -> String {
-    let (open, close) = ("<system-reminder>", "</system-reminder>");
-    let mut rest = text;
-    let mut out = String::new();
-    while let Some(start) = rest.find(open) {
-        let Some(length) = rest[start..].find(close) else { break };
-        out.push_str(&rest[..start]);
-        rest = &rest[start + length + close.len()..];
-    }
-    out + rest
+    said_by_person(&said)
 }
 
 /// The files a record's calls name, with the tool.

@@ -24,6 +24,14 @@ use std::sync::Arc;
 /// Only results of these are ever cleared: each can be asked again.
 const CLEARABLE: &[&str] = &["Read", "Bash", "Grep", "Glob", "WebSearch", "WebFetch", "Edit", "Write"];
 
+/// The setting's value by which a fixed pause decides, and not what pays.
+const FIXED_GAP: &str = "fixed_gap";
+
+/// Whether results of this tool may be cleared.
+pub fn is_clearable(tool: &str) -> bool {
+    CLEARABLE.contains(&tool)
+}
+
 /// A result that could be cleared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Old {
@@ -73,9 +81,10 @@ pub fn step(view: &View, desk: &Desk, now: Option<&Situation>) -> Option<Step> {
 }
 
 /// How many old results the next cold cache lets go for nothing, and what they measure; nothing where clearing is off, where
-/// the provider does it, where thinking could be bound to them, or where it is too little.
+/// the provider does it, where a fixed gap decides, where thinking could be bound to them, or where it is too little.
 pub fn free_when_cold(view: &View, settings: &Settings, limits: &Limits) -> Option<(u64, u64)> {
-    if !settings.flag(&key::MICROCOMPACTION_TIME) || server_clears(view) || thinks(view) {
+    let clears = settings.flag(&key::MICROCOMPACTION_TIME) && settings.text(&key::MICROCOMPACTION_WHEN) != FIXED_GAP;
+    if !clears || server_clears(view) || thinks(view) {
         return None;
     }
     let stale = stale(view, limits.clear_keep, limits);
@@ -92,7 +101,7 @@ fn server_clears(view: &View) -> bool {
 
 /// Clear what can be asked again, where it pays; or, where the setting says so, after a fixed gap.
 fn clearing(view: &View, settings: &Settings, limits: &Limits, now: &Situation) -> Option<Clearing> {
-    let fixed = settings.text(&key::MICROCOMPACTION_WHEN) == "fixed_gap";
+    let fixed = settings.text(&key::MICROCOMPACTION_WHEN) == FIXED_GAP;
     let cold = if fixed { is_past(now, limits) } else { now.warmth() == Warmth::Cold };
     let keep = if fixed || cold { limits.clear_keep } else { limits.warm_clear_keep };
     let stale = stale(view, keep, limits);
@@ -150,7 +159,7 @@ fn clearable(view: &View, limits: &Limits) -> Vec<Old> {
         tools.extend(message.tool_uses().map(|call| (&call.id, call.name.as_str())));
         for block in &message.blocks {
             let Kind::ToolResult(result) = block.kind() else { continue };
-            let known = tools.get(&result.call).is_some_and(|tool| CLEARABLE.contains(tool));
+            let known = tools.get(&result.call).is_some_and(|tool| is_clearable(tool));
             let gone = view.cleared.contains(&result.call) || view.spilled.contains_key(&result.call);
             let only_text = result.parts.iter().all(|part| part.as_text().is_some());
             if known && !gone && only_text {

@@ -34,7 +34,8 @@ pub fn admit(results: Vec<Block>, calls: &[ToolUse], folder: Option<&Path>, desk
         return Admitted { results: results.into_iter().map(fenced).collect(), spilled: Vec::new() };
     };
     let weighed: Vec<Weighed> = results.into_iter().map(|block| Weighed::new(block, calls)).collect();
-    let store = chosen(&weighed, &desk.settings, &desk.limits);
+    let round: Vec<(&str, u64)> = weighed.iter().map(|one| (one.tool.as_str(), one.chars)).collect();
+    let store = stored(&round, &desk.settings, &desk.limits);
     let mut admitted = Admitted::default();
     for (weighed, store) in weighed.into_iter().zip(store) {
         match store.then(|| spill(&weighed, folder, &desk.limits)).transpose() {
@@ -109,15 +110,16 @@ pub fn threshold(tool: &str, settings: &Settings, limits: &Limits) -> u64 {
     })
 }
 
-/// Which results are stored: those over their own threshold, then the largest until the round fits.
-fn chosen(weighed: &[Weighed], settings: &Settings, limits: &Limits) -> Vec<bool> {
-    let mut store: Vec<bool> = weighed.iter().map(|one| one.chars > threshold(&one.tool, settings, limits)).collect();
+/// Which results of a round are stored, each a tool and its characters: those over their own threshold, then the largest
+/// until the round fits.
+pub fn stored(round: &[(&str, u64)], settings: &Settings, limits: &Limits) -> Vec<bool> {
+    let mut store: Vec<bool> = round.iter().map(|(tool, chars)| *chars > threshold(tool, settings, limits)).collect();
     let stays = |store: &[bool]| -> u64 {
-        weighed.iter().zip(store).map(|(one, stored)| if *stored { 0 } else { one.chars }).sum()
+        round.iter().zip(store).map(|((_, chars), stored)| if *stored { 0 } else { *chars }).sum()
     };
     while stays(&store) > limits.round_chars {
-        let largest = (0..weighed.len()).filter(|at| !store[*at] && weighed[*at].chars > limits.preview_bytes);
-        let Some(largest) = largest.max_by_key(|at| (weighed[*at].chars, std::cmp::Reverse(*at))) else { break };
+        let largest = (0..round.len()).filter(|at| !store[*at] && round[*at].1 > limits.preview_bytes);
+        let Some(largest) = largest.max_by_key(|at| (round[*at].1, std::cmp::Reverse(*at))) else { break };
         store[largest] = true;
     }
     store

@@ -5,14 +5,15 @@
 
 use super::MemoryError;
 use crate::digest::Digest;
+use crate::paths;
 use rustix::fd::OwnedFd;
-use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags, Stat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Which file, and which state of it, as far as one can tell without reading it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -83,17 +84,10 @@ impl Folder {
 
     /// Wait for the right to change it. The directory itself is locked, so nothing needs to lie in it.
     pub(super) fn lock(&self, longest: Duration) -> Result<Lock, MemoryError> {
-        const PAUSE: Duration = Duration::from_millis(1);
         let own = self.reopened()?;
-        let began = Instant::now();
-        loop {
-            match rustix::fs::flock(&own, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(Lock(own)),
-                Err(Errno::WOULDBLOCK) if began.elapsed() < longest => std::thread::sleep(PAUSE),
-                Err(Errno::WOULDBLOCK) => return Err(MemoryError::Busy(self.path.clone())),
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(io::Error::from(error).into()),
-            }
+        match paths::lock_within(&own, longest)? {
+            true => Ok(Lock(own)),
+            false => Err(MemoryError::Busy(self.path.clone())),
         }
     }
 

@@ -74,7 +74,7 @@ const OWN: &[&str] = &["Write", "Edit", "Tasks", "Plan", "Skill"];
 const AGENT: &str = "Agent";
 const QUOTED_CHARS: usize = 300;
 /// So many telling words in a row that somebody else wrote, and the person did not, are no accident.
-const RUN: usize = 3;
+pub(super) const RUN: usize = 3;
 
 /// What the words that are added to a memory rest on. `is_memory` says which files are memories themselves.
 pub(super) fn basis(occasion: &Occasion, added: &str, is_memory: impl Fn(&str) -> Option<String>) -> Basis {

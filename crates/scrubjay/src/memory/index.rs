@@ -1,7 +1,9 @@
 //! The index, `MEMORY.md`: one line for each memory, made from the memories, with whatever prose a person put around them.
 
 use super::name;
+use super::sayings::{Saying, is_said, sayings};
 use super::scan::Entry;
+use super::topic::Topic;
 use crate::limits::Limits;
 use crate::prompts;
 use std::borrow::Cow;
@@ -44,6 +46,26 @@ pub(super) fn line(entry: &Entry, path: &str, limits: &Limits) -> String {
         hook if hook.is_empty() => pointer,
         hook => format!("{pointer} — {hook}"),
     }
+}
+
+/// A topic whose description fits its line; what does not fit moves into the text. `None` if it fits as it is.
+pub(super) fn fitted(topic: &Topic, path: &str, limits: &Limits) -> Option<Topic> {
+    const LEAST: usize = 20;
+    let description = one_line(&topic.description);
+    let title = topic.name.chars().count().min(TITLE);
+    let taken = title + path.chars().count() + "- []() — ".chars().count();
+    let room = usize::try_from(limits.index_line_chars).unwrap_or(usize::MAX).saturating_sub(taken);
+    if description.chars().count() <= room || room < LEAST {
+        return None;
+    }
+    let end = description.char_indices().nth(room).map_or(description.len(), |(at, _)| at);
+    let fits = &description[..end];
+    let clause = fits.rfind([',', ';', ':', '.', '，', '；', '。']).filter(|at| *at > fits.len() / 2);
+    let word = fits.rfind(' ').filter(|at| *at > fits.len() / 2);
+    let short = fits[..clause.or(word).unwrap_or(fits.len())].trim_end_matches([' ', ',', ';', ':', '.', '-', '—']);
+    let said = is_said(&Saying::of(&description), &sayings(&topic.body));
+    let body = if said { topic.body.clone() } else { format!("{description}\n\n{}", topic.body.trim_start()) };
+    Some(Topic { description: short.to_owned(), body, ..topic.clone() })
 }
 
 /// Text on one line, with nothing in it that moves a cursor.
@@ -191,6 +213,27 @@ pub(super) fn patched(old: &[u8], changed: &BTreeMap<&str, Option<String>>) -> V
     with_new(bytes, last, new)
 }
 
+/// The same index with the lines in the order of what their memories are worth, as far as nobody put words between them; `None`
+/// if that is how they stand.
+pub(super) fn ranked(old: &[u8], worth: impl Fn(&str) -> f64) -> Option<Vec<u8>> {
+    let all = lines(old);
+    let worth_of = |(line, fenced): &(&[u8], bool)| pointer(line).filter(|_| !fenced).map(|found| worth(&found.path));
+    let worths: Vec<Option<f64>> = all.iter().map(worth_of).collect();
+    let first = worths.iter().position(Option::is_some)?;
+    let end = worths.iter().rposition(Option::is_some)? + 1;
+    let mut run: Vec<(&[u8], f64)> =
+        (first..end).map(|at| Some((all[at].0, worths[at]?))).collect::<Option<Vec<_>>>()?;
+    run.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+    let mut bytes = Vec::with_capacity(old.len());
+    all[..first].iter().for_each(|(line, _)| bytes.extend_from_slice(line));
+    for ((line, _), (place, _)) in run.iter().zip(&all[first..end]) {
+        bytes.extend_from_slice(&line[..line.len() - ending(line).len()]);
+        bytes.extend_from_slice(ending(place));
+    }
+    all[end..].iter().for_each(|(line, _)| bytes.extend_from_slice(line));
+    (bytes != old).then_some(bytes)
+}
+
 pub(super) fn ending(line: &[u8]) -> &'static [u8] {
     match line {
         [.., b'\r', b'\n'] => b"\r\n",
@@ -262,6 +305,7 @@ pub(super) fn without<'a>(text: &'a str, hidden: &HashSet<&str>) -> Cow<'a, str>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::Kind;
     use proptest::prelude::*;
 
     fn entry(path: &str, name: &str, description: &str) -> Entry {
@@ -288,6 +332,37 @@ mod tests {
         assert!(long.chars().count() <= 150, "{long}");
         assert!(long.contains("…](project_release.md) — what it is") && long.ends_with('…'), "{long}");
         assert_eq!(said("a.md", "one\ntwo\u{1b}[2J", "x\r\ny"), "- [one two \\[2J](a.md) — x y");
+    }
+
+    // spec: Z6
+    #[test]
+    fn a_long_description_moves_into_the_text() {
+        let limits = Limits::default();
+        let long = "how the staging database is reached, with the port, the user, the jump host and everything else that was asked for lately, also by others";
+        let topic = Topic {
+            name: "Staging".into(),
+            description: long.into(),
+            kind: Kind::Reference,
+            body: "Port 5433.\n".into(),
+        };
+        let short = fitted(&topic, "reference_staging.md", &limits).unwrap();
+        assert_eq!(short.description, "how the staging database is reached, with the port, the user");
+        assert_eq!(short.body, format!("{long}\n\nPort 5433.\n"));
+        assert_eq!(fitted(&short, "reference_staging.md", &limits), None);
+    }
+
+    // spec: V5
+    #[test]
+    fn lines_are_ranked_where_nobody_put_words_between_them() {
+        let worth = |path: &str| if path == "b.md" { 0.9 } else { 0.5 };
+        let ranked = |old: &str| ranked(old.as_bytes(), worth).map(|bytes| String::from_utf8(bytes).unwrap());
+        let old = "# Mine\n- [A](a.md) — a\r\n- [C](c.md)\n- [B](b.md) — b\n\nThe end.";
+        let new = "# Mine\n- [B](b.md) — b\r\n- [A](a.md) — a\n- [C](c.md)\n\nThe end.";
+        assert_eq!(ranked(old).as_deref(), Some(new));
+        assert_eq!(ranked(new), None);
+        assert_eq!(ranked("- [A](a.md)\nThese belong together:\n- [B](b.md)\n"), None);
+        assert_eq!(ranked("no lines"), None);
+        assert_eq!(ranked("- [A](a.md)\n- [B](b.md)").as_deref(), Some("- [B](b.md)\n- [A](a.md)"));
     }
 
     // spec: D10

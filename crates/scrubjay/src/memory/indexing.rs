@@ -253,6 +253,32 @@ impl Memory {
         Ok(!work.is_empty())
     }
 
+    /// Where an index is longer than what is loaded of it, what earns its place least comes last.
+    pub(super) fn rank_index(&self) -> Result<(), MemoryError> {
+        let ranking = "putting the index in order";
+        let _lock = self.folder.lock(self.patience())?;
+        let uses = self.uses()?;
+        let (mut work, mut staged) = (Vec::new(), Vec::new());
+        let untouched = self.is_in_step().then(|| self.index_stamps());
+        for scope in self.scopes().into_iter().filter(|_| self.place.index == Index::Kept) {
+            let Some(old) = self.read_index(scope)? else { continue };
+            if index::load_index(&String::from_utf8_lossy(&old), name::INDEX, &self.limits).warning.is_none() {
+                continue;
+            }
+            let Some(new) = index::ranked(&old, |path| uses.of(&format!("{scope}{path}")).worth()) else { continue };
+            let path = format!("{scope}{}", name::INDEX);
+            let one = Reindexing { scope, folder: self.folder_of(&path).during(ranking)?, path, old: Some(old), new };
+            let landing = one.landing().during(ranking)?;
+            staged.push(landing.stage(&one.new, None).during(ranking)?);
+            self.land_index(&one, landing, &Overlay::new()).during(ranking)?;
+            work.push(one);
+        }
+        if untouched.is_some() {
+            self.stays_in_step(&work, &staged, untouched.as_deref());
+        }
+        Ok(())
+    }
+
     /// Exchange an index; if somebody edited it in that very moment, their words are taken in and it is made again.
     pub(super) fn land_index(&self, work: &Reindexing, mut landing: Landing, overlay: &Overlay) -> io::Result<()> {
         let displaced = self.displaced();

@@ -1,204 +1,240 @@
-//! How alike two memories are: whether they say the same, or the contrary of each other. Code alone decides, so it only
-//! says what words can prove.
+//! Which memories say the same, and which contradict each other: found by rare words they have in common, decided saying by
+//! saying. Only those that need no judgement are merged, and everything both say is still said.
 
-use super::recall::{content_words, words};
+use super::recall::content_words;
+use super::sayings::{Kinship, Saying, is_said, sayings};
 use super::topic::Topic;
-use std::collections::{BTreeSet, HashMap};
+use crate::limits::Limits;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Of all words of two texts, in percent, that both must hold to be about one thing.
-const SHARED: usize = 80;
-/// Of the words of the shorter text, in percent, that the longer must hold to say it too.
-const COVERED: usize = 95;
-/// A text of fewer words is covered by any that happens to hold them.
-const COVERED_WORDS: usize = 5;
-/// A text of fewer words says too little to be compared.
-const LEAST_WORDS: usize = 2;
-/// Marks of a memory's parts, which say nothing themselves.
-const LABELS: [&str; 2] = ["**Why:**", "**How to apply:**"];
-/// Words that turn a sentence around, and their parts in other words.
-const TURNING: &[&str] = &[
-    "no",
-    "not",
-    "never",
-    "none",
-    "without",
-    "avoid",
-    "don't",
-    "doesn't",
-    "isn't",
-    "can't",
-    "won't",
-    "stop",
-    "always",
-    "only",
-    "off",
-    "on",
-    "before",
-    "after",
-    "enable",
-    "disable",
-    "enabled",
-    "disabled",
-    "allow",
-    "allowed",
-    "forbid",
-    "forbidden",
-    "monday",
-    "tuesday",
-    "wednesday",
-    "thursday",
-    "friday",
-    "saturday",
-    "sunday",
-    "daily",
-    "weekly",
-    "monthly",
-    "january",
-    "february",
-    "march",
-    "april",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-];
+/// Of all words of two memories, in percent, that duplicates have in common.
+const DUPLICATE: usize = 70;
+/// The same for memories that a model should look at.
+const ALIKE: usize = 50;
+/// Two memories that share a word which more have than this are not worth comparing for it.
+const RARE: usize = 32;
+/// A word that no more memories have than this names a thing.
+const SPECIFIC: usize = 3;
 
-/// What a memory says, ready to be compared.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Gist {
-    /// The words that carry its meaning, without those that turn it.
-    words: BTreeSet<String>,
-    /// What decides between the same and the contrary: negations, numbers, days.
-    turning: BTreeSet<String>,
+/// A memory, taken apart.
+#[derive(Debug, Clone)]
+pub(super) struct Taken {
+    pub(super) path: String,
+    pub(super) topic: Topic,
+    pub(super) words: BTreeSet<String>,
+    pub(super) sayings: Vec<Saying>,
+}
+
+impl Taken {
+    pub(super) fn of(path: &str, topic: &Topic) -> Self {
+        let words = content_words(&format!("{}\n{}\n{}", topic.name, topic.description, topic.body));
+        Self { path: path.to_owned(), topic: topic.clone(), words, sayings: sayings(&topic.body) }
+    }
+
+    fn shares(&self, other: &Taken) -> usize {
+        let shared = self.words.intersection(&other.words).count();
+        100 * shared / (self.words.len() + other.words.len() - shared).max(1)
+    }
+
+    /// Whether it says all that another says, its description included.
+    fn says_all_of(&self, other: &Taken) -> bool {
+        let description = Saying::of(&other.topic.description);
+        let described = description.words.is_subset(&self.words);
+        described && !other.sayings.is_empty() && other.sayings.iter().all(|saying| is_said(saying, &self.sayings))
+    }
 }
 
 /// How two memories stand to each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Likeness {
-    /// They say the same, or one of them says all that the other does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Relation {
+    /// They say the same, as far as code can tell.
     Same,
-    /// They speak of the same and differ in a number, a day or a negation.
-    Contrary,
-    /// Neither can be proved.
-    Apart,
+    /// They speak of one thing and do not agree: a saying of the first, a saying of the second.
+    Disputed(String, String),
+    /// They are much alike; somebody should look.
+    Alike,
 }
 
-impl Gist {
-    /// Of a memory. Its type is no word of it.
-    pub fn of(topic: &Topic) -> Self {
-        Self::of_text(&[topic.name.as_str(), &topic.description, &topic.body].join("\n"))
-    }
+/// Words that so many memories have that two which share them need not speak of the same thing.
+pub(super) fn common(taken: &[Taken]) -> BTreeSet<String> {
+    let mut counts: BTreeMap<&String, usize> = BTreeMap::new();
+    taken.iter().flat_map(|one| &one.words).for_each(|word| *counts.entry(word).or_default() += 1);
+    let most = SPECIFIC.max(taken.len() / 100);
+    counts.into_iter().filter(|(_, count)| *count > most).map(|(word, _)| word.clone()).collect()
+}
 
-    /// Of any text.
-    pub fn of_text(text: &str) -> Self {
-        let text = LABELS.iter().fold(text.to_owned(), |text, label| text.replace(label, ""));
-        let is_turning = |word: &String| {
-            word.contains(|c: char| c.is_ascii_digit()) || TURNING.contains(&word.replace('’', "'").as_str())
-        };
-        let turning: BTreeSet<String> = words(&text).filter(is_turning).collect();
-        let turned = content_words(&turning.iter().map(String::as_str).collect::<Vec<_>>().join(" "));
-        let words = content_words(&text).into_iter().filter(|word| !turned.contains(word)).collect();
-        Self { words, turning }
+/// How two memories stand to each other, if they have anything to do with each other. `common` words tell no thing from
+/// another.
+pub(super) fn relation(one: &Taken, other: &Taken, common: &BTreeSet<String>) -> Option<Relation> {
+    let titles = |taken: &Taken| content_words(&format!("{}\n{}", taken.topic.name, taken.topic.description));
+    let share = |a: &BTreeSet<String>, b: &BTreeSet<String>| a.intersection(b).any(|word| !common.contains(word));
+    let same_title = share(&titles(one), &titles(other));
+    let shared = one.shares(other);
+    let pairs = one.sayings.iter().flat_map(|a| other.sayings.iter().map(move |b| (a, b)));
+    // What the other memory says as well is no dispute with what it says besides.
+    let open = |(a, b): &(&Saying, &Saying)| {
+        a.kinship(b) == Kinship::Disputes && !is_said(a, &other.sayings) && !is_said(b, &one.sayings)
+    };
+    let mut disputes = pairs.filter(open).peekable();
+    if disputes.peek().is_some() {
+        // The same words about two things: neither a contradiction nor a duplicate.
+        let about_one_thing = |(a, b): &(&Saying, &Saying)| same_title || share(&a.words, &b.words);
+        let found = disputes.find(about_one_thing);
+        return found.map(|(a, b)| Relation::Disputed(a.text.clone(), b.text.clone()));
     }
-
-    /// How this memory stands to another.
-    pub fn likeness(&self, other: &Self) -> Likeness {
-        let (shorter, longer) = if self.words.len() <= other.words.len() { (self, other) } else { (other, self) };
-        let common = shorter.words.intersection(&longer.words).count();
-        let all = shorter.words.len() + longer.words.len() - common;
-        if common < LEAST_WORDS {
-            return Likeness::Apart;
-        }
-        if 100 * common >= SHARED * all {
-            return if self.turning == other.turning { Likeness::Same } else { Likeness::Contrary };
-        }
-        let covered = shorter.words.len() >= COVERED_WORDS && 100 * common >= COVERED * shorter.words.len();
-        let says_it = covered && shorter.turning.is_subset(&longer.turning);
-        if says_it { Likeness::Same } else { Likeness::Apart }
+    let same_kind = one.topic.kind == other.topic.kind;
+    match same_kind && (shared >= DUPLICATE || one.says_all_of(other) || other.says_all_of(one)) {
+        true => Some(Relation::Same),
+        false => (shared >= ALIKE && share(&one.words, &other.words)).then_some(Relation::Alike),
     }
 }
 
-/// Every pair that is not apart, by their places. Only pairs that share a rare word are compared, and no pair is missed.
-pub fn pairs(gists: &[Gist]) -> Vec<(usize, usize, Likeness)> {
-    let mut holders: HashMap<&str, Vec<usize>> = HashMap::new();
-    for (place, gist) in gists.iter().enumerate() {
-        gist.words.iter().for_each(|word| holders.entry(word).or_default().push(place));
+/// Whether a memory says the contrary of another, which says nothing besides: the same but for a denial, a number or a day.
+pub(super) fn is_contrary(new: &Taken, old: &Taken) -> bool {
+    let turned = |saying: &&Saying| new.sayings.iter().any(|other| other.is_contrary(saying));
+    let stated: Vec<&Saying> = old.sayings.iter().filter(|saying| saying.is_statement()).collect();
+    let (turned, kept): (Vec<&Saying>, Vec<&Saying>) = stated.into_iter().partition(turned);
+    !turned.is_empty() && kept.into_iter().all(|saying| is_said(saying, &new.sayings))
+}
+
+/// Pairs that have rare words in common, those with the most first.
+pub(super) fn pairs(taken: &[Taken], limits: &Limits) -> Vec<(usize, usize)> {
+    let mut holders: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (at, one) in taken.iter().enumerate() {
+        one.words.iter().for_each(|word| holders.entry(word).or_default().push(at));
     }
-    let mut found = BTreeSet::new();
-    for (place, gist) in gists.iter().enumerate() {
-        let mut rarest: Vec<&Vec<usize>> = gist.words.iter().map(|word| &holders[word.as_str()]).collect();
-        rarest.sort_by_key(|holders| holders.len());
-        // Two that share four fifths of their words share one of any so many words of either.
-        let needed = (SHARED * gist.words.len()).div_ceil(100);
-        let enough = gist.words.len() + 1 - needed.max(1);
-        let others: BTreeSet<usize> = rarest.into_iter().take(enough).flatten().copied().collect();
-        found.extend(
-            others.into_iter().filter(|other| *other != place).map(|other| (place.min(other), place.max(other))),
-        );
+    let rare = RARE.max(taken.len() / 20);
+    let mut counts: HashMap<(usize, usize), usize> = HashMap::new();
+    for holders in holders.values().filter(|holders| holders.len() <= rare) {
+        for (at, one) in holders.iter().enumerate() {
+            holders[at + 1..].iter().for_each(|other| *counts.entry((*one, *other)).or_default() += 1);
+        }
     }
-    let judged = found.into_iter().map(|(a, b)| (a, b, gists[a].likeness(&gists[b])));
-    judged.filter(|(_, _, likeness)| *likeness != Likeness::Apart).collect()
+    let mut pairs: Vec<((usize, usize), usize)> = counts.into_iter().collect();
+    pairs.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
+    pairs.truncate(usize::try_from(limits.dream_alike_pairs).unwrap_or(usize::MAX));
+    pairs.into_iter().map(|(pair, _)| pair).collect()
+}
+
+/// One memory that says what two say: the text of the first, and what only the second says.
+pub(super) fn merged(kept: &Taken, gone: &Taken) -> Topic {
+    let description = Saying::of(&gone.topic.description);
+    let mut body = kept.topic.body.trim_end().to_owned();
+    let mut known = kept.sayings.clone();
+    let mut words = kept.words.clone();
+    let mut was_item = kept.sayings.last().is_some_and(|last| last.is_item);
+    for saying in gone.sayings.iter() {
+        if is_said(saying, &known) {
+            continue;
+        }
+        body.push_str(if was_item && saying.is_item { "\n" } else { "\n\n" });
+        body.push_str(if saying.is_item { "- " } else { "" });
+        body.push_str(&saying.text);
+        was_item = saying.is_item;
+        words.extend(saying.words.iter().cloned());
+        known.push(saying.clone());
+    }
+    if description.says_something() && !description.words.is_subset(&words) {
+        body.push_str(&format!("\n\n{}", description.text));
+    }
+    Topic { body: body.trim_start().to_owned() + "\n", ..kept.topic.clone() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::Kind;
     use proptest::prelude::*;
 
-    fn gist(text: &str) -> Gist {
-        Gist::of_text(text)
+    fn taken(path: &str, description: &str, body: &str) -> Taken {
+        let (name, kind) = (description.to_owned(), Kind::Reference);
+        Taken::of(path, &Topic { name, description: description.to_owned(), kind, body: body.to_owned() })
+    }
+
+    // spec: Z6
+    #[test]
+    fn duplicates_are_told_from_contradictions_and_from_neighbours() {
+        let staging =
+            taken("a.md", "staging database", "The staging database listens on port 5433. Ask Ada for the password.");
+        let same = taken(
+            "b.md",
+            "the staging database",
+            "Ask Ada for the password. The staging database listens on port 5433.",
+        );
+        let more = taken(
+            "c.md",
+            "staging database",
+            "The staging database listens on port 5433. Ask Ada for the password. It sleeps at night.",
+        );
+        let moved =
+            taken("d.md", "staging database", "The staging database listens on port 6543. Ask Ada for the password.");
+        let other = taken("e.md", "release notes", "Release notes are written by Grace before each release.");
+        let none = BTreeSet::new();
+        assert_eq!(relation(&staging, &same, &none), Some(Relation::Same));
+        assert_eq!(relation(&staging, &more, &none), Some(Relation::Same));
+        let disputed = relation(&moved, &staging, &none);
+        assert!(
+            matches!(&disputed, Some(Relation::Disputed(a, b)) if a.contains("6543") && b.contains("5433")),
+            "{disputed:?}"
+        );
+        assert_eq!(relation(&staging, &other, &none), None);
+        let all = [staging, same, more, moved, other];
+        let pairs = pairs(&all, &Limits::default());
+        assert!(pairs.contains(&(0, 1)) && !pairs.iter().any(|(_, b)| *b == 4), "{pairs:?}");
+    }
+
+    #[test]
+    fn what_differs_in_its_subject_is_no_contradiction() {
+        let services: Vec<Taken> = ["amsel", "drossel", "fink", "star", "meise"]
+            .iter()
+            .map(|bird| taken(&format!("{bird}.md"), bird, &format!("Ask Ada before you clear {bird}.")))
+            .collect();
+        let common = common(&services);
+        assert!(common.contains("clear") && !common.contains("fink"), "{common:?}");
+        assert_eq!(relation(&services[0], &services[1], &common), None);
+        let again = taken("again.md", "fink", "Ask Grace before you clear fink.");
+        assert!(matches!(relation(&services[2], &again, &common), Some(Relation::Disputed(..))));
     }
 
     // spec: V4
     #[test]
-    fn what_is_the_same_and_what_is_the_contrary() {
-        use Likeness::{Apart, Contrary, Same};
-        for (a, b, expected) in [
-            ("Integration tests use the real database.", "The integration tests are using the real database", Same),
-            ("Never mock the database in tests", "Mock the database in tests", Contrary),
-            ("Releases happen on Tuesday.", "Releases happen on Thursday.", Contrary),
-            ("The service listens on port 8080", "The service listens on port 9090", Contrary),
-            ("Deploys need a second reviewer", "Deploys need a second reviewer.\n**Why:**", Same),
-            ("The parser is slow", "The database is fast", Apart),
-            ("Ada owns the parser and its tests", "Bob owns the release and its notes", Apart),
-            ("yes", "yes", Apart),
-            (
-                "Integration tests talk to the real Postgres database",
-                "Integration tests talk to the real Postgres database, because a mock once hid a broken migration that reached customers",
-                Same,
-            ),
-            (
-                "Integration tests talk to the real Postgres database on port 5433",
-                "Integration tests talk to the real Postgres database, because a mock once hid a broken migration that reached customers",
-                Apart,
-            ),
-        ] {
-            assert_eq!(gist(a).likeness(&gist(b)), expected, "{a} | {b}");
-            assert_eq!(gist(b).likeness(&gist(a)), expected, "{b} | {a}");
-        }
+    fn only_a_memory_that_says_nothing_besides_is_replaced_by_its_contrary() {
+        let new = taken(
+            "a.md",
+            "releases",
+            "Releases leave the yard on Thursday.\n\n**How to apply:** until told otherwise.",
+        );
+        let old = |body: &str| taken("b.md", "releases", body);
+        assert!(is_contrary(&new, &old("Releases leave the yard on Tuesday.\n\n**Why:** the port is empty then.")));
+        assert!(!is_contrary(&new, &old("Releases leave the yard on Tuesday. The harbour office signs them.")));
+        assert!(!is_contrary(&new, &old("Releases leave the yard on Thursday.")));
+    }
+
+    // spec: Z6
+    #[test]
+    fn a_merged_memory_says_what_both_said() {
+        let one = taken("a.md", "tests", "Never mock the database.\n\n- run them twice\n");
+        let other = taken(
+            "b.md",
+            "tests with the real database",
+            "Do not ever mock the database!\n- run them twice\n- seed with 7\n",
+        );
+        let both = merged(&one, &other);
+        assert_eq!(
+            both.body,
+            "Never mock the database.\n\n- run them twice\n\nDo not ever mock the database!\n\n- seed with 7\n\ntests with the real database\n"
+        );
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(60))]
-
-        /// Looking only where a rare word is shared finds what looking everywhere finds.
-        // spec: V4
+        // spec: Z6
         #[test]
-        fn no_pair_is_missed(texts in proptest::collection::vec(
-            proptest::collection::vec("(parser|lexer|database|mock|release|tuesday|never|port|8080|9090|review|owner|deploy)", 0..9), 0..12,
-        )) {
-            let gists: Vec<Gist> = texts.iter().map(|words| gist(&words.join(" "))).collect();
-            let mut every = Vec::new();
-            for a in 0..gists.len() {
-                for b in a + 1..gists.len() {
-                    let likeness = gists[a].likeness(&gists[b]);
-                    every.extend((likeness != Likeness::Apart).then_some((a, b, likeness)));
-                }
+        fn whatever_is_merged_both_are_still_said(one in "([a-e]{3,4} [f-k]{3,4} ?[0-9]?(\\. |\n- |\n\n)){1,5}", other in "([a-e]{3,4} [f-k]{3,4} ?[0-9]?(\\. |\n- |\n\n)){1,5}") {
+            let (one, other) = (taken("a.md", "one thing", &one), taken("b.md", "another thing", &other));
+            let both = sayings(&merged(&one, &other).body);
+            for saying in one.sayings.iter().chain(&other.sayings) {
+                prop_assert!(is_said(saying, &both), "{:?} is lost in {:?}", saying.text, both);
             }
-            prop_assert_eq!(pairs(&gists), every);
         }
     }
 }

@@ -90,12 +90,13 @@ impl Memory {
         Ok(days)
     }
 
-    /// What the logs say that no dream has read, by day.
+    /// What the logs say that no dream has read, by day. One that cannot be read (it is a link, or has outgrown its limit)
+    /// keeps nobody from the others.
     pub fn unread_logs(&self) -> Result<Vec<LogDay>, MemoryError> {
-        let read = self.read_marks()?;
+        let read = self.read_marks();
         let mut unread = Vec::new();
         for date in self.log_days()? {
-            let Some(bytes) = self.log_bytes(date)? else { continue };
+            let Ok(Some(bytes)) = self.log_bytes(date) else { continue };
             let (file, length) = (file_of(date), bytes.len() as u64);
             // A log that is shorter than what was read of it is another one.
             let from = read.get(&file).copied().filter(|from| *from <= length).unwrap_or(0);
@@ -111,7 +112,7 @@ impl Memory {
     /// These were read: what is added to the logs from now on is news.
     pub fn mark_logs_read(&self, days: &[LogDay]) -> Result<(), MemoryError> {
         let _lock = self.folder.lock(self.patience())?;
-        let mut read = self.read_marks()?;
+        let mut read = self.read_marks();
         read.extend(days.iter().map(|day| (file_of(day.date), day.end)));
         let path = self.marks_file();
         let written = serde_json::to_vec(&read).map_err(io::Error::other);
@@ -128,12 +129,9 @@ impl Memory {
     }
 
     /// How far each log was read. Marks that are lost or damaged make a log be read once more, which harms nobody.
-    fn read_marks(&self) -> Result<BTreeMap<String, u64>, MemoryError> {
-        match std::fs::read(self.marks_file()) {
-            Ok(bytes) => Ok(serde_json::from_slice(&bytes).unwrap_or_default()),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(BTreeMap::new()),
-            Err(error) => Err(error).during("reading how far the logs were read"),
-        }
+    fn read_marks(&self) -> BTreeMap<String, u64> {
+        let read = std::fs::read(self.marks_file()).ok();
+        read.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
     }
 }
 

@@ -61,7 +61,8 @@ mod shared;
 pub mod draft;
 pub mod explicit;
 // looked over
-pub mod likeness;
+mod sayings;
+mod likeness;
 mod uses;
 mod pollution;
 mod forgetting;

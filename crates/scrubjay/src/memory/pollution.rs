@@ -2,7 +2,7 @@
 //! never recalled.
 
 use super::freshness::{self, drift};
-use super::likeness::{Gist, Likeness, pairs};
+use super::likeness::{Relation, Taken, common, pairs, relation};
 use super::store::Memory;
 use super::{Entry, MemoryError, Topic};
 use crate::clock::age_in_days;
@@ -56,13 +56,15 @@ impl Memory {
         // The older of two comes first.
         read.sort_by(|(a, _), (b, _)| (a.stamp.modified, &b.path).cmp(&(b.stamp.modified, &a.path)));
         let mut found = Pollution { memories: read.len(), ..Pollution::default() };
-        let gists: Vec<Gist> = read.iter().map(|(_, text)| Gist::of(&Topic::read(text, &self.limits))).collect();
-        for (older, _, likeness) in pairs(&gists) {
-            let path = read[older].0.path.clone();
-            match likeness {
-                Likeness::Same => found.duplicates.insert(path),
-                Likeness::Contrary => found.contradicted.insert(path),
-                Likeness::Apart => false,
+        let taken = |(entry, text): &(Entry, String)| Taken::of(&entry.path, &Topic::read(text, &self.limits));
+        let taken: Vec<Taken> = read.iter().map(taken).collect();
+        let common = common(&taken);
+        for (older, newer) in pairs(&taken, &self.limits) {
+            let path = taken[older].path.clone();
+            match relation(&taken[older], &taken[newer], &common) {
+                Some(Relation::Same) => found.duplicates.insert(path),
+                Some(Relation::Disputed(..)) => found.contradicted.insert(path),
+                Some(Relation::Alike) | None => false,
             };
         }
         let files: Vec<_> = read.iter().map(|(entry, _)| self.place.memory.join(&entry.path)).collect();

@@ -176,6 +176,7 @@ mod tests {
         insta::assert_snapshot!("memory_behaviour_team", priced(&told.behaviour));
     }
 
+    // spec: K1
     // spec: P1
     #[test]
     fn how_to_use_memory_as_a_daily_log() {
@@ -303,11 +304,13 @@ mod tests {
         assert_eq!(empty.indexes[0].text, "(Nothing is remembered yet.)");
     }
 
+    // spec: G1
     // spec: P1
     // spec: P7
     // spec: P8
     #[test]
     fn off_says_nothing_and_switches_add_their_part() {
+        assert_eq!(told(folders(), &settings(&[("memory.enabled", "false"), ("layers.team", "true")]), &["- x"]), None);
         assert_eq!(told(folders(), &settings(&[("memory.enabled", "false")]), &["- x"]), None);
         let bare = Settings::resolve(&Sources {
             environment: vec![("SCRUBJAY_SIMPLE".into(), "1".into())],

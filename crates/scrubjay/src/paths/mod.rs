@@ -1,8 +1,10 @@
 //! Where things lie, what a project is called on disk, and which directories may be named at all.
 
+mod locking;
 mod private;
 mod project;
 
+pub use locking::lock_within;
 pub use private::{create_dir_private, write_private, write_private_in};
 pub use project::project_root;
 

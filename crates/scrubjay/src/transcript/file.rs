@@ -8,7 +8,7 @@ use super::Record;
 use crate::digest::Digest;
 use crate::limits::Limits;
 use crate::paths;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -153,15 +153,8 @@ pub fn take_pen(path: &Path) -> io::Result<Option<File>> {
         .mode(0o600)
         .open(folder.join("pen.lock"))?;
     // A process that is being started holds what its parent had for a moment, so one refusal means nothing.
-    const TRIES: u32 = 20;
-    for _ in 0..TRIES {
-        match file.try_lock() {
-            Ok(()) => return Ok(Some(file)),
-            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(5)),
-            Err(TryLockError::Error(error)) => return Err(error),
-        }
-    }
-    Ok(None)
+    const PATIENCE: Duration = Duration::from_millis(100);
+    Ok(paths::lock_within(&file, PATIENCE)?.then_some(file))
 }
 
 fn blobs_of(path: &Path) -> PathBuf {

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod conformance;
+mod links;
 
 use scrubjay::limits::{self, Limits};
 use scrubjay::settings::{Settings, SettingsFile, Source, Sources};

@@ -7,5 +7,8 @@ mod bench;
 mod days;
 mod gates;
 mod judging;
+mod logs;
+mod poisoning;
 mod processes;
 mod tidying;
+mod uses;

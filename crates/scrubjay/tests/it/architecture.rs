@@ -19,6 +19,7 @@ const ORDER: &[&str] = &[
     "message",
     "tokens",
     "transcript",
+    "foreign",
     "prompts",
     "prompt",
     "prompt_cache",
@@ -81,6 +82,7 @@ const NUMBERS: &[(&str, &str)] = &[
 
 /// Long strings that no model reads.
 const LISTS: &[(&str, &str)] = &[
+    ("foreign/claude_code.rs", "what another agent writes into its records"),
     ("memory/explicit/chinese.rs", "patterns of what people say"),
     ("memory/explicit/doubt.rs", "patterns of what people say"),
     ("memory/explicit/english.rs", "patterns of what people say"),

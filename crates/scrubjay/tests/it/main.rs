@@ -31,5 +31,6 @@ mod recall_story;
 mod receipts;
 mod session_notes;
 mod snip;
+mod team;
 mod tool_results;
 mod transcript;

@@ -1,7 +1,8 @@
 //! Layer 2: old results are cleared when it costs nothing, by the provider where it can, and never more than that.
 
 use jiff::SignedDuration;
-use scrubjay::context::microcompaction::server_clearing;
+use scrubjay::context::microcompaction::{free_when_cold, server_clearing};
+use scrubjay::ledger::{Layer, Row};
 use scrubjay::limits::Limits;
 use scrubjay::model::Ability;
 use scrubjay::settings::{Settings, Sources};
@@ -41,6 +42,19 @@ fn cleared(story: &Story) -> usize {
     texts(story).iter().filter(|text| *text == CLEARED).count()
 }
 
+/// What a person is told will go.
+fn foreseen(story: &Story) -> Option<(u64, u64)> {
+    let desk = story.session.desk();
+    free_when_cold(story.session.transcript().view(), &desk.settings, &desk.limits)
+}
+
+fn removed_by_clearing(row: &Row) -> Option<u64> {
+    match row {
+        Row::Removed(removed) if removed.layer == Layer::Microcompaction => Some(removed.tokens),
+        _ => None,
+    }
+}
+
 // spec: M2
 // spec: M5
 #[tokio::test]
@@ -51,9 +65,17 @@ async fn results_are_cleared_when_the_cache_has_expired_and_only_then() {
     story.ask("Still warm").await.unwrap();
     assert_eq!(cleared(&story), 0, "a warm cache is never spoiled");
     let before = story.session.transcript().view().count.total();
+    let (results, tokens) = foreseen(&story).unwrap();
     story.setting.clock.advance(SignedDuration::from_secs(301));
     story.ask("Gone cold").await.unwrap();
     assert_eq!(cleared(&story), READS - 5, "all but the newest five");
+    assert_eq!(results as usize, READS - 5, "as a person was told they would");
+    let removed = story.session.ledger().iter().find_map(removed_by_clearing).unwrap();
+    assert!(
+        removed <= tokens && removed + 100 > tokens,
+        "{tokens} foreseen, {removed} less what stands in their place"
+    );
+    assert_eq!(foreseen(&story), None, "there is no more to go");
     assert!(texts(&story)[READS - 5..].iter().all(|text| text != CLEARED), "the oldest went first");
     assert!(story.session.transcript().view().count.total() < before);
     let breaks: Vec<_> = story.session.transcript().records().iter().filter_map(|r| r.entry.breaks_cache()).collect();
@@ -78,6 +100,7 @@ async fn the_lifetime_is_the_one_that_was_asked_for_or_a_fixed_gap() {
         setting.options.cache_ttl = ttl.into();
         let mut story = begun(setting);
         story.ask("Read it all").await.unwrap();
+        assert_eq!(foreseen(&story).is_some(), when == "pays", "a fixed gap asks for no cold cache");
         story.setting.clock.advance(SignedDuration::from_mins(minutes));
         story.ask("Back").await.unwrap();
         assert_eq!(cleared(&story) > 0, clears, "{ttl:?}, {when}, {minutes} minutes");
@@ -91,6 +114,7 @@ async fn what_must_stay_stays() {
     let cold = SignedDuration::from_hours(2);
     let mut off = begun(Setting::new(Arc::new(reading())).switch("layers.microcompaction_time", "false"));
     off.ask("Read it all").await.unwrap();
+    assert_eq!(foreseen(&off), None);
     off.setting.clock.advance(cold);
     off.ask("Back").await.unwrap();
     assert_eq!(cleared(&off), 0, "switched off");

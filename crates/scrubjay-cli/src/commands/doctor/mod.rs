@@ -360,3 +360,26 @@ fn memory(workplace: &Workplace) -> Vec<Check> {
     }
     checks
 }
+
+#[cfg(test)]
+mod tests {
+    /// The codes that stand in the code above: the second text of each finding, and the words of each mend.
+    fn codes() -> Vec<&'static str> {
+        let (checks, mends) = (include_str!("mod.rs"), include_str!("mends.rs"));
+        let checks = checks.split("#[cfg(test)]").next().unwrap();
+        let finding = |rest: &'static str| rest.split('"').nth(3);
+        let findings = checks.split("Check::note(").skip(1).chain(checks.split("Check::broken(").skip(1));
+        let named = mends.lines().filter(|line| line.trim_start().starts_with("Mend::") && line.contains("=> \""));
+        findings.filter_map(finding).chain(named.filter_map(|line| line.split('"').nth(1))).collect()
+    }
+
+    #[test]
+    fn every_code_is_explained() {
+        let page = include_str!("../../../../../docs/commands.md");
+        let codes = codes();
+        assert!(codes.len() > 15 && codes.contains(&"exposed") && codes.contains(&"offline"), "{codes:?}");
+        for code in codes.into_iter().filter(|code| !code.contains([' ', '{'])) {
+            assert!(page.contains(&format!("| `{code}` |")), "docs/commands.md does not explain `{code}`");
+        }
+    }
+}

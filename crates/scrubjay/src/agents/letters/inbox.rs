@@ -8,10 +8,10 @@
 use super::{Letter, LetterError, Trust, is_name};
 use crate::agents::jobs::is_held;
 use crate::limits::Limits;
-use crate::paths::create_dir_private;
+use crate::paths::{create_dir_private, lock_within};
 use serde::Serialize;
 use std::collections::{BTreeSet, HashSet, VecDeque};
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
@@ -247,15 +247,8 @@ impl Inbox {
 
 /// Take the reader's place. Whoever looks whether somebody reads holds it for a moment, so one refusal says nothing.
 fn is_taken(reader: &File) -> io::Result<bool> {
-    const TRIES: usize = 20;
-    for _ in 0..TRIES {
-        match reader.try_lock() {
-            Ok(()) => return Ok(true),
-            Err(TryLockError::Error(error)) => return Err(error),
-            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(5)),
-        }
-    }
-    Ok(false)
+    const PATIENCE: Duration = Duration::from_millis(100);
+    lock_within(reader, PATIENCE)
 }
 
 fn file_name(letter: &Letter) -> String {

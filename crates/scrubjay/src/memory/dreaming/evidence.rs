@@ -3,8 +3,8 @@
 //! Evidence is what a person or the model said in a conversation, and the daily logs. What was recalled, what instruction
 //! files say, summaries and the memory itself are not: a memory never proves itself.
 
-use super::seen::Seen;
 use crate::limits::Limits;
+use crate::memory::logs::{LogDay, file_of};
 use crate::memory::provenance::{Source, Speaker};
 use crate::memory::recall::content_words;
 use crate::message::Origin;
@@ -15,17 +15,6 @@ use jiff::tz::TimeZone;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-
-/// A day that was logged.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Log {
-    /// Its path below the memory directory.
-    pub(super) path: String,
-    /// The day.
-    pub(super) day: Date,
-    /// How long it is.
-    pub(super) bytes: u64,
-}
 
 /// Something that was said since the last dream.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,8 +30,8 @@ pub(super) struct Said {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Evidence {
     pub(super) said: Vec<Said>,
-    /// Days that were logged: path and text.
-    pub(super) logs: Vec<(Log, String)>,
+    /// What was logged and never read.
+    pub(super) logs: Vec<LogDay>,
 }
 
 /// Transcripts that went on since the last dream, the newest first, without the one that is being written.
@@ -69,40 +58,11 @@ pub(super) fn sessions_since(folder: &Path, last: Option<Timestamp>, current: &s
     Ok(found.into_iter().map(|(_, path)| path).collect())
 }
 
-/// Days before today that were logged and that no dream has read to their end.
-pub(super) fn unread_logs(memory: &Path, seen: &Seen, today: Date) -> io::Result<Vec<Log>> {
-    let mut found = Vec::new();
-    let mut pending = vec![memory.join(crate::memory::name::LOGS)];
-    while let Some(dir) = pending.pop() {
-        let entries = match fs::read_dir(&dir) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            entries => entries?,
-        };
-        for entry in entries {
-            let (path, kind) = entry.and_then(|entry| Ok((entry.path(), entry.file_type()?)))?;
-            let day = path.file_stem().and_then(|stem| stem.to_str()?.parse::<Date>().ok());
-            match day.filter(|day| kind.is_file() && *day < today) {
-                Some(day) => found.extend(log_at(memory, &path, day)),
-                None if kind.is_dir() => pending.push(path),
-                None => {}
-            }
-        }
-    }
-    found.retain(|log| seen.logs.get(&log.path) != Some(&log.bytes));
-    found.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(found)
-}
-
-fn log_at(memory: &Path, path: &Path, day: Date) -> Option<Log> {
-    let inside = path.strip_prefix(memory).ok()?.to_str()?.to_owned();
-    Some(Log { path: inside, day, bytes: fs::metadata(path).ok()?.len() })
-}
-
 impl Evidence {
     /// Read what was said in these transcripts since the last dream, within limits; what cannot be read proves nothing.
-    pub(super) fn read(news: &super::gates::News, memory: &Path, zone: &TimeZone, limits: &Limits) -> Self {
+    pub(super) fn read(news: &super::gates::News, zone: &TimeZone, limits: &Limits) -> Self {
         let mut room = limits.dream_transcript_bytes;
-        let mut evidence = Self::default();
+        let mut evidence = Self { said: Vec::new(), logs: news.logs.clone() };
         for path in &news.sessions {
             let bytes = fs::metadata(path).map_or(u64::MAX, |meta| meta.len());
             if bytes > room {
@@ -110,10 +70,6 @@ impl Evidence {
             }
             room -= bytes;
             evidence.said.extend(said_in(path, news.last, zone, limits));
-        }
-        for log in &news.logs {
-            let text = crate::tools::beginning(&memory.join(&log.path), limits.memory_file_bytes).unwrap_or_default();
-            evidence.logs.push((log.clone(), String::from_utf8_lossy(&text).into_owned()));
         }
         evidence
     }
@@ -142,25 +98,22 @@ impl Evidence {
         if let Some(said) = said {
             return Some((cited(said), said.day));
         }
-        let (log, _) = self.logs.iter().find(|(_, text)| one_line(text).contains(&quote))?;
-        // The agent wrote the log; what the person said in the same words makes it theirs.
+        let log = self.logs.iter().find(|log| one_line(&log.text).contains(&quote))?;
+        // The agent wrote the log; where the person said all of it in one message, it is theirs.
         let source = self.said_by_person(&quote).map(cited).unwrap_or_else(|| Source {
             speaker: Speaker::Assistant,
             session: String::new(),
-            message: log.path.clone(),
+            message: file_of(log.date),
             quote: quote.clone(),
         });
-        Some((source, log.day))
+        Some((source, log.date))
     }
 
-    /// A message of the person's that has most of the words.
+    /// A message of the person's that has all of the words.
     fn said_by_person(&self, quote: &str) -> Option<&Said> {
         let words = content_words(quote);
-        let has_most = |said: &&Said| {
-            let shared = words.intersection(&content_words(&said.text)).count();
-            said.speaker == Speaker::Person && shared * 2 > words.len()
-        };
-        self.said.iter().find(has_most)
+        let has_all = |said: &&Said| said.speaker == Speaker::Person && words.is_subset(&content_words(&said.text));
+        self.said.iter().find(has_all)
     }
 }
 

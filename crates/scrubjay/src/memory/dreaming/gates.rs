@@ -1,12 +1,10 @@
 //! When to dream: gates, the cheapest first, so that a session that will not dream pays one look at one file for it.
 
-use super::evidence::{self, Log};
-use super::seen::Seen;
-use super::{Dreams, lease};
+use super::{DreamError, Dreams, evidence, lease};
 use crate::limits::Limits;
+use crate::memory::logs::LogDay;
 use jiff::{SignedDuration, Timestamp};
 use std::fmt;
-use std::io;
 use std::path::PathBuf;
 
 /// Why there is no dream now.
@@ -62,8 +60,8 @@ pub struct News {
     pub last: Option<Timestamp>,
     /// Transcripts of sessions that went on since.
     pub sessions: Vec<PathBuf>,
-    /// Days that were logged and never read.
-    pub(super) logs: Vec<Log>,
+    /// What was logged on days that are over and never read.
+    pub(super) logs: Vec<LogDay>,
 }
 
 /// What is remembered between two looks.
@@ -89,7 +87,6 @@ impl Gates {
             return Err(Closed::Off);
         }
         let (now, limits) = (dreams.clock.now(), &dreams.limits);
-        let unreadable = |error: io::Error| Closed::Unreadable(error.to_string());
         let last = self.last(dreams)?;
         if let Some(last) = last.filter(|last| is_within(*last, now, hours(limits.dream_every_hours))) {
             return Err(Closed::Recent { last });
@@ -98,7 +95,7 @@ impl Gates {
             return Err(Closed::LookedLately);
         }
         self.looked = Some(now);
-        let news = news(dreams, last, current).map_err(unreadable)?;
+        let news = news(dreams, last, current).map_err(|error| Closed::Unreadable(error.to_string()))?;
         let (new, wanted) = (news.sessions.len() as u64, limits.dream_sessions);
         match new >= wanted || !news.logs.is_empty() {
             true => Ok(news),
@@ -127,11 +124,14 @@ pub(super) fn last_dream(dreams: &Dreams) -> Result<Option<Timestamp>, Closed> {
 }
 
 /// What happened since the last dream, whatever the gates say.
-pub(super) fn news(dreams: &Dreams, last: Option<Timestamp>, current: &str) -> io::Result<News> {
-    let seen = Seen::read(&dreams.place.dreams);
+pub(super) fn news(dreams: &Dreams, last: Option<Timestamp>, current: &str) -> Result<News, DreamError> {
+    let sessions = evidence::sessions_since(&dreams.sessions, last, current)
+        .map_err(|error| DreamError::io("looking for new sessions", error))?;
+    // Today is still being written.
     let today = dreams.clock.now().to_zoned(dreams.zone.clone()).date();
-    let sessions = evidence::sessions_since(&dreams.sessions, last, current)?;
-    Ok(News { last, sessions, logs: evidence::unread_logs(&dreams.place.memory, &seen, today)? })
+    let mut logs = dreams.memory.with(|memory| memory.unread_logs())?;
+    logs.retain(|log| log.date < today);
+    Ok(News { last, sessions, logs })
 }
 
 /// A time in the future is as far away as one in the past: a clock that was set back must not stop dreams for good.

@@ -61,6 +61,8 @@ struct Sorted {
     lands: Vec<Step>,
     waits: Vec<Step>,
     reasons: Vec<String>,
+    /// Whether a model came to its end and what it made of the logs passed.
+    distilled: bool,
 }
 
 impl Sorted {
@@ -80,6 +82,7 @@ impl Dream {
         }
         let sorted = self.sorted(judgement)?;
         let seen = self.seen_now(judgement);
+        let read = if sorted.distilled { std::mem::take(&mut self.news.logs) } else { Vec::new() };
         let dreams = self.dreams.clone();
         let (report, at) = (self.report.clone(), dreams.clock.now());
         let mut proposal = Proposal::new(at, sorted.waits, sorted.reasons);
@@ -91,8 +94,12 @@ impl Dream {
         self.lease.commit(|| {
             let kept = proposes && proposal.keep(&dreams.place.dreams).map_err(keeping)?;
             let (receipt, at) = dreams.memory.with(|memory| commit(memory, &lands))?;
+            if dreams.mode != Mode::Propose {
+                dreams.memory.with(|memory| memory.rank_index())?;
+            }
             // Best effort: a dream that forgets what it has seen looks once more.
             seen.write(&dreams.place.dreams).unwrap_or_default();
+            dreams.memory.with(|memory| memory.mark_logs_read(&read)).unwrap_or_default();
             Ok((Landed { report, receipt, proposal: kept.then_some(proposal) }, at))
         })
     }
@@ -108,6 +115,7 @@ impl Dream {
         }
         if judgement != Judgement::Nobody {
             let (judged, refusals) = self.judged(judgement)?;
+            sorted.distilled = refusals.is_empty();
             if refusals.is_empty() {
                 sorted.lands = combined(std::mem::take(&mut sorted.lands), judged, &self.world);
             } else {
@@ -154,7 +162,6 @@ impl Dream {
         seen.judged.retain(|judged| current.contains(judged));
         let most = usize::try_from(self.dreams.limits.dream_findings).unwrap_or(usize::MAX);
         seen.judged.extend(self.open.iter().take(most).map(key));
-        seen.logs.extend(self.news.logs.iter().map(|log| (log.path.clone(), log.bytes)));
         seen
     }
 }

@@ -8,6 +8,7 @@
 use super::DreamError;
 use crate::clock::Clock;
 use crate::limits::Limits;
+use crate::paths;
 use jiff::{SignedDuration, Timestamp};
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, Timespec, Timestamps};
 use rustix::io::Errno;
@@ -17,7 +18,7 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const LOCK: &str = ".consolidate-lock";
 const LEASE: &str = ".consolidate-lease";
@@ -133,16 +134,10 @@ struct Moment(#[allow(dead_code, reason = "held, not read")] File);
 
 impl Moment {
     fn of(dir: &Path, patience: Duration) -> io::Result<Self> {
-        const PAUSE: Duration = Duration::from_millis(1);
         let file = lock_file(dir)?;
-        let began = Instant::now();
-        loop {
-            match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(Self(file)),
-                Err(Errno::WOULDBLOCK) if began.elapsed() < patience => std::thread::sleep(PAUSE),
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
+        match paths::lock_within(&file, patience)? {
+            true => Ok(Self(file)),
+            false => Err(Errno::WOULDBLOCK.into()),
         }
     }
 }

@@ -7,11 +7,10 @@
 //! Leaves: everything that was said. Removed memories lie in the trash, every dream is undone by one command, and what a
 //!         gate refuses waits for the person.
 //!
-//! `gates` (when) · `lease` (who) · `world` (what is worked on) · `tidy` with `repair`, `alike` and `sayings` (what code does)
+//! `gates` (when) · `lease` (who) · `world` (what is worked on) · `tidy` with `repair` (what code does)
 //! · `evidence`, `copy` (what a model gets and leaves) · `trial` (the gates of the result) · `land` (one transaction) ·
 //! `proposal`, `seen`.
 
-mod alike;
 mod copy;
 mod evidence;
 mod gates;
@@ -19,7 +18,6 @@ mod land;
 mod lease;
 mod proposal;
 mod repair;
-mod sayings;
 mod seen;
 mod tidy;
 mod trial;
@@ -155,7 +153,7 @@ impl Dreams {
     /// What is new since the last dream, whether or not it is time for one. `current` is the session that asks. Blocks.
     pub fn news(&self, current: &str) -> Result<News, DreamError> {
         let last = self.memory.with(|memory| memory.last_dream())?;
-        gates::news(self, last, current).map_err(|error| DreamError::io("looking for new sessions", error))
+        gates::news(self, last, current)
     }
 
     /// Begin a dream: take the lease and tidy, on paper. Nothing is changed. Once `stop` is cancelled it does not land. Blocks.
@@ -181,7 +179,7 @@ impl Dreams {
         let seen = Seen::read(&self.place.dreams);
         let judged = |finding: &&Finding| !seen.judged.contains(&tidy::key(finding, &tidy_world));
         let open = report.findings.iter().filter(judged).cloned().collect();
-        let evidence = Evidence::read(&news, &self.place.memory, &self.zone, &self.limits);
+        let evidence = Evidence::read(&news, &self.zone, &self.limits);
         let (dreams, workplace) = (self.clone(), Workplace::of(&self.place.dreams, lease.token()));
         Ok(Dream {
             dreams,
@@ -289,7 +287,7 @@ impl Dream {
     }
 
     fn directive(&self, copy: &Path) -> String {
-        let Dreams { place, limits, .. } = &self.dreams;
+        let limits = &self.dreams.limits;
         let lines = |lines: Vec<String>| match lines.is_empty() {
             true => prompts::DREAM_NOTHING.trim_end().to_owned(),
             false => lines.join("\n"),
@@ -298,7 +296,7 @@ impl Dream {
         let findings =
             self.open.iter().take(most).map(|finding| format!("- {}", fenced(&finding.to_string()))).collect();
         let fixes = self.report.fixes.iter().take(most).map(|fix| format!("- {}", fenced(&fix.to_string()))).collect();
-        let logs = self.news.logs.iter().map(|log| format!("- {}", place.memory.join(&log.path).display())).collect();
+        let logs = self.news.logs.iter().map(|log| format!("- {}", log.path.display())).collect();
         let sessions = self.news.sessions.iter().take(most).map(|path| format!("- {}", path.display())).collect();
         let since = self.news.last.map_or_else(|| prompts::DREAM_FIRST.trim_end().to_owned(), |last| last.to_string());
         prompts::dream(&prompts::DreamTask {

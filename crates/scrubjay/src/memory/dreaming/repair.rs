@@ -1,10 +1,7 @@
-//! Repairs of one memory that need no judgement: dates that meant something only on the day they were written, links that
-//! lead nowhere, descriptions that do not fit their line. Nothing a memory says is lost by them.
+//! Repairs of one memory that need no judgement: dates that meant something only on the day they were written, and links that
+//! lead nowhere. Nothing a memory says is lost by them.
 
-use super::sayings::{Saying, is_said, sayings};
 use crate::dates;
-use crate::limits::Limits;
-use crate::memory::Topic;
 use jiff::civil::Date;
 use pulldown_cmark::{Event, LinkType, Parser, Tag, TagEnd};
 use std::ops::Range;
@@ -76,31 +73,9 @@ pub(super) fn relinked(body: &str, decide: impl Fn(&str) -> Link) -> (String, Ve
     (text, dead)
 }
 
-/// A topic whose description fits its line in the index; what does not fit moves into the text.
-pub(super) fn shortened(topic: &Topic, path: &str, limits: &Limits) -> Option<Topic> {
-    const LEAST: usize = 20;
-    const TITLE: usize = 60;
-    let description = topic.description.split_whitespace().collect::<Vec<_>>().join(" ");
-    let title = topic.name.chars().count().min(TITLE);
-    let taken = title + path.chars().count() + "- []() — ".chars().count();
-    let room = usize::try_from(limits.index_line_chars).unwrap_or(usize::MAX).saturating_sub(taken);
-    if description.chars().count() <= room || room < LEAST {
-        return None;
-    }
-    let end = description.char_indices().nth(room).map_or(description.len(), |(at, _)| at);
-    let fits = &description[..end];
-    let clause = fits.rfind([',', ';', ':', '.', '，', '；', '。']).filter(|at| *at > fits.len() / 2);
-    let word = fits.rfind(' ').filter(|at| *at > fits.len() / 2);
-    let short = fits[..clause.or(word).unwrap_or(fits.len())].trim_end_matches([' ', ',', ';', ':', '.', '-', '—']);
-    let said = is_said(&Saying::of(&description), &sayings(&topic.body));
-    let body = if said { topic.body.clone() } else { format!("{description}\n\n{}", topic.body.trim_start()) };
-    Some(Topic { description: short.to_owned(), body, ..topic.clone() })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::Kind;
     use jiff::civil::date;
     use proptest::prelude::*;
 
@@ -128,23 +103,6 @@ mod tests {
         let (text, dead) = relinked(body, decide);
         assert_eq!(text, "See the *old* rules, [tests](a.md) and [the web](https://x.example).\n`[code](gone.md)`\n");
         assert_eq!(dead, ["gone.md"]);
-    }
-
-    // spec: Z6
-    #[test]
-    fn a_long_description_moves_into_the_text() {
-        let limits = Limits::default();
-        let long = "how the staging database is reached, with the port, the user, the jump host and everything else that was asked for lately, also by others";
-        let topic = Topic {
-            name: "Staging".into(),
-            description: long.into(),
-            kind: Kind::Reference,
-            body: "Port 5433.\n".into(),
-        };
-        let short = shortened(&topic, "reference_staging.md", &limits).unwrap();
-        assert_eq!(short.description, "how the staging database is reached, with the port, the user");
-        assert_eq!(short.body, format!("{long}\n\nPort 5433.\n"));
-        assert_eq!(shortened(&short, "reference_staging.md", &limits), None);
     }
 
     proptest! {

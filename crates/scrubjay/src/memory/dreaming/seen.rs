@@ -2,21 +2,18 @@
 
 use crate::paths;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
 const FILE: &str = "seen.json";
 
-/// What was judged and read.
+/// What was judged.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Seen {
     /// Findings that were shown to a model, by what they say about which texts.
     #[serde(default)]
     pub(super) judged: BTreeSet<String>,
-    /// Daily logs, and how much of each was there.
-    #[serde(default)]
-    pub(super) logs: BTreeMap<String, u64>,
 }
 
 impl Seen {

@@ -1,12 +1,12 @@
 //! Tidying without a model: what needs no judgement is done, what needs some is listed.
 
-use super::alike::{self, Relation, Taken};
 use super::repair::{self, Link};
 use super::world::{Step, World};
 use crate::digest::Digest;
 use crate::limits::Limits;
 use crate::memory::journal::{Cause, Recorded};
-use crate::memory::{Memory, MemoryError, Topic, freshness};
+use crate::memory::likeness::{self, Relation, Taken};
+use crate::memory::{Memory, MemoryError, Topic, freshness, index};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -67,6 +67,8 @@ pub enum Finding {
         lines: u64,
         /// How many are loaded.
         most: u64,
+        /// The memories that earn their place least, those first that were shown and never used.
+        least: Vec<String>,
     },
 }
 
@@ -105,8 +107,9 @@ impl fmt::Display for Finding {
             Finding::Drifted { path, gone } => {
                 write!(f, "{path} mentions what is not there any more: {}", gone.join(", "))
             }
-            Finding::IndexTooLong { lines, most } => {
-                write!(f, "the index has {lines} lines and {most} are loaded: what can be merged?")
+            Finding::IndexTooLong { lines, most, least } => {
+                write!(f, "the index has {lines} lines and {most} are loaded: what can be merged? ")?;
+                write!(f, "The least used are {}", least.join(", "))
             }
         }
     }
@@ -123,22 +126,8 @@ pub struct Report {
     pub findings: Vec<Finding>,
 }
 
-impl Report {
-    /// How many memories are duplicates, contradicted, drifted or untidy, in a thousand.
-    pub fn pollution(&self) -> u64 {
-        let counts = |finding: &&Finding| !matches!(finding, Finding::Alike(..));
-        let mut polluted: BTreeSet<&str> = self.findings.iter().filter(counts).flat_map(Finding::paths).collect();
-        for fix in &self.fixes {
-            polluted.insert(match fix {
-                Fix::Merged { gone, .. } => gone,
-                Fix::Dated(path) | Fix::Shortened(path) | Fix::Unlinked { path, .. } => path,
-            });
-        }
-        (polluted.len() as u64).saturating_mul(PER_MILLE) / (self.memories as u64).max(1)
-    }
-}
-
-const PER_MILLE: u64 = 10 * 100;
+/// Of an index that is too long so many memories are named that could make room.
+const NAMED: usize = 20;
 
 /// What tidying works with besides the memories.
 pub(super) struct Around<'a> {
@@ -163,11 +152,24 @@ pub(super) fn tidy(world: &World, days: &Days, around: &Around<'_>) -> (Vec<Step
     let into = join(world, &mut drafts, around.limits, &mut report);
     relink(world, &mut drafts, &into, around, &mut report);
     drift(&drafts, around, &mut report);
+    // Where not all can be judged, those about what is used come before those about what is not.
+    let worth = |finding: &Finding| finding.paths().into_iter().map(|path| world.worth(path)).fold(0.0, f64::max);
+    report.findings.sort_by(|a, b| worth(b).total_cmp(&worth(a)));
     let (lines, most) = (drafts.len() as u64, around.limits.index_lines);
-    if lines > most {
-        report.findings.push(Finding::IndexTooLong { lines, most });
+    if let Some(over) = lines.checked_sub(most).filter(|over| *over > 0) {
+        let least = least_used(world, &drafts, usize::try_from(over).unwrap_or(usize::MAX).min(NAMED));
+        report.findings.insert(0, Finding::IndexTooLong { lines, most, least });
     }
     (steps(world, drafts, &into, around.limits), report)
+}
+
+/// So many memories that earn their place least, the least first; of two that are worth the same the older one.
+fn least_used(world: &World, drafts: &BTreeMap<String, Draft>, count: usize) -> Vec<String> {
+    let mut paths: Vec<&String> = drafts.keys().collect();
+    paths.sort_by(|a, b| {
+        world.worth(a).total_cmp(&world.worth(b)).then_with(|| modified(world, a).cmp(&modified(world, b)))
+    });
+    paths.into_iter().take(count).cloned().collect()
 }
 
 fn repaired(world: &World, days: &Days, around: &Around<'_>, report: &mut Report) -> BTreeMap<String, Draft> {
@@ -181,7 +183,7 @@ fn repaired(world: &World, days: &Days, around: &Around<'_>, report: &mut Report
             draft.notes.push("dates made absolute");
             report.fixes.push(Fix::Dated(path.clone()));
         }
-        if let Some(short) = repair::shortened(&draft.topic, path, around.limits) {
+        if let Some(short) = index::fitted(&draft.topic, path, around.limits) {
             draft.topic = short;
             draft.notes.push("description shortened");
             report.fixes.push(Fix::Shortened(path.clone()));
@@ -199,20 +201,20 @@ fn join(
     report: &mut Report,
 ) -> BTreeMap<String, String> {
     let mut taken: Vec<Taken> = drafts.iter().map(|(path, draft)| Taken::of(path, &draft.topic)).collect();
-    let common = alike::common(&taken);
+    let common = likeness::common(&taken);
     let mut into = BTreeMap::new();
     let mut listed = Vec::new();
-    for (a, b) in alike::pairs(&taken, limits) {
+    for (a, b) in likeness::pairs(&taken, limits) {
         let (one, other) = (&taken[a], &taken[b]);
         if into.contains_key(&one.path) || into.contains_key(&other.path) {
             continue;
         }
-        let relation = alike::relation(one, other, &common);
+        let relation = likeness::relation(one, other, &common);
         let may_merge = may_merge(world, &one.path, &other.path);
         match relation {
             Some(Relation::Same) if may_merge => {
                 let (kept, gone) = if keeps_first(world, one, other) { (a, b) } else { (b, a) };
-                let topic = alike::merged(&taken[kept], &taken[gone]);
+                let topic = likeness::merged(&taken[kept], &taken[gone]);
                 let (kept_path, gone_path) = (taken[kept].path.clone(), taken[gone].path.clone());
                 taken[kept] = Taken::of(&kept_path, &topic);
                 let merged = drafts.remove(&gone_path).map(|draft| draft.merged).unwrap_or_default();
@@ -255,11 +257,12 @@ fn may_merge(world: &World, one: &str, other: &str) -> bool {
     one.trust == other.trust && foreign(&one.text) == foreign(&other.text)
 }
 
-/// The longer one stays; of two that are as long the newer one.
+/// The one that earned its place stays, under its name and its description; of two that did alike the longer one, and of two
+/// that are as long the newer one.
 fn keeps_first(world: &World, one: &Taken, other: &Taken) -> bool {
     let rank = |taken: &Taken| {
-        let is_copy = taken.path.contains(".conflict-");
-        (!is_copy, taken.sayings.len(), taken.words.len(), modified(world, &taken.path))
+        let (is_copy, worth) = (taken.path.contains(".conflict-"), world.worth(&taken.path));
+        (!is_copy, worth, taken.sayings.len(), taken.words.len(), modified(world, &taken.path))
     };
     rank(one) >= rank(other)
 }

@@ -1,10 +1,10 @@
 //! The gates of a dream's result: what changed rests on something, nothing is forgotten, little is removed, everything can
 //! still be found, and nothing came in from elsewhere. One refusal, and it waits for a person.
 
-use super::sayings::{Kinship, Saying, is_said, sayings};
 use super::world::{Known, Step, World, successors};
 use crate::limits::Limits;
 use crate::memory::recall::{Document, Index, Query, content_words};
+use crate::memory::sayings::{Kinship, Saying, is_said, sayings};
 use crate::memory::{Kind, Speaker, Topic, index, name};
 use crate::secrets;
 use jiff::Zoned;
@@ -174,11 +174,13 @@ fn unsourced(step: &Step, world: &World) -> Vec<Refusal> {
     .collect()
 }
 
-/// Most words must be known, and everything with a number in it.
+/// All words but one must be known, of a long saying all but one in ten, and everything with a number in it: a few words are
+/// enough to weave in what somebody else wants believed.
 fn is_supported(saying: &Saying, known: &BTreeSet<String>) -> bool {
+    const ONE_IN: usize = 10;
     let foreign: Vec<&String> = saying.words.iter().filter(|word| !known.contains(*word)).collect();
     let values = foreign.iter().any(|word| word.contains(|c: char| c.is_ascii_digit()));
-    !values && foreign.len() * 3 <= saying.words.len()
+    !values && foreign.len() * 3 <= saying.words.len() && foreign.len() <= 1.max(saying.words.len() / ONE_IN)
 }
 
 /// What a memory says, its description included.

@@ -4,7 +4,7 @@
 use crate::digest::Digest;
 use crate::limits::Limits;
 use crate::memory::provenance::Source;
-use crate::memory::{Entry, Memory, MemoryError, Topic, Trust};
+use crate::memory::{Entry, Memory, MemoryError, Topic, Trust, Use};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -17,6 +17,8 @@ pub(super) struct Known {
     /// How far it may be trusted; `None`: nobody ever said.
     pub(super) trust: Option<Trust>,
     pub(super) sources: Vec<Source>,
+    /// Whether it earns its place.
+    pub(super) used: Use,
 }
 
 impl Known {
@@ -77,14 +79,22 @@ impl World {
     /// Read what may be worked on. A memory that cannot be read is left alone.
     pub(super) fn read(memory: &Memory, limits: &Limits) -> Result<Self, MemoryError> {
         let mut memories = BTreeMap::new();
+        // Without counts every memory is worth the same.
+        let uses = memory.uses().unwrap_or_default();
         for entry in memory.list().filter(|entry| !entry.is_shared()) {
             let Ok(Some((entry, text))) = memory.text(&entry.path) else { continue };
             let basis = memory.rests_on(&entry.path).cloned();
             let (trust, sources) = basis.map_or((None, Vec::new()), |basis| (Some(basis.trust), basis.sources));
             let topic = Topic::read(&text, limits);
-            memories.insert(entry.path.clone(), Known { entry, text, topic, trust, sources });
+            let used = uses.of(&entry.path);
+            memories.insert(entry.path.clone(), Known { entry, text, topic, trust, sources, used });
         }
         Ok(Self { memories })
+    }
+
+    /// What a memory is worth by its record.
+    pub(super) fn worth(&self, path: &str) -> f64 {
+        self.memories.get(path).map(|known| known.used).unwrap_or_default().worth()
     }
 
     /// The same after these steps.
@@ -104,6 +114,7 @@ impl World {
                 topic: Topic::read(text, limits),
                 trust: was.and_then(|was| was.trust),
                 sources: was.map(|was| was.sources.clone()).unwrap_or_default(),
+                used: was.map(|was| was.used).unwrap_or_default(),
             };
             world.memories.insert(step.path.clone(), known);
         }

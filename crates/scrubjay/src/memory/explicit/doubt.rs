@@ -39,7 +39,7 @@ signs! {
         // A statement that leads up to a question is there for its sake.
         r"[,;]\s*(?:so|and|but|or)?\s*(?:(?:can|could|would|will) you|(?:how|what|why|where|which) (?:do|does|can|could|should|would|is|are)|do you|is there|any idea)\b",
         r"(?:吗|呢)[。！]?\s*$",
-        "是不是|要不要|能不能|可不可以|是否|为什么|怎么样",
+        "是不是|要不要|能不能|可不可以|是否|为什么|怎么样|怎么回|怎么办|谁写|谁说|(?:什么|谁|哪里|哪个|怎么\\S{0,4})[。！]?\\s*$",
     ];
     /// Things that are only imagined, or not settled.
     SUPPOSES = [
@@ -76,7 +76,7 @@ signs! {
     /// Said to have something done now.
     ASKED_TO = [
         r"^(?:can|could|would|will) you\b|^(?:i|we) (?:need|want|would like|['’]d like) (?:you )?to\b|^let['’]?s \w+",
-        "^(?:帮我?|给我?|把|将|写|改|修|加|删|实现|重构|生成|检查|看看|看一下|先把|先看|翻译|解释|优化|添加|创建|更新|运行|跑一?下?|用.{1,12}写)",
+        "^(?:帮我?|给我?|把|将|写|改[^用成为到]|修|加|删|实现|重构|生成|检查|看看|看一下|先把|先看|翻译|解释|优化|添加|创建|更新|运行|跑一?下?|用.{1,12}写)",
     ];
     /// For longer than a task, in so many words.
     LASTING = [
@@ -118,7 +118,7 @@ signs! {
     ];
     /// What points at something in front of both, and means nothing later.
     POINTS = [
-        r"^(?:\S+\s+){1,3}?(?:this|that|these|those|it|them|him|her|here|there)\b",
+        r"^(?:\S+\s+){1,3}?(?:this|that|these|those|it|them|him|her|here|there)\b|^i (?:\S+\s+){1,5}?(?:this|these|those)\b",
         r"\bthe (?:above|following|rest|same|other|first|second|last|latter|former)\b|\boption (?:\d|[a-d]\b)|\byour\b[^.]{0,20}\b(?:suggestion|proposal|version|approach|idea)",
         r"\b(?:diese[rsnm]? (?:datei|variable|funktion)|hier|ici|aquí)\b",
         "这样|那样|这么|那么|这个|那个|它|第[一二三]个|方案[一二三A-Da-d]",
@@ -145,7 +145,7 @@ signs! {
     ];
     /// A liking for one of the things in front of both, or for a bare word.
     AT_CHOICE = [
-        r"\b(?:prefer|favou?r) (?:the|that|this) [\w-]+(?: [\w-]+)?[.!]?\s*$|\b(?:prefer|favou?r) [\w-]+[.!]?\s*$|\bprefer to (?:wait|see|look|start|stay|go)\b",
+        r"\b(?:prefer|favou?r) (?:the|that|this) [\w-]+(?: [\w-]+)?[.!]?\s*$|\b(?:prefer|favou?r) [\w-]+[.!]?\s*$|\bprefer to (?:wait|see|look|start|stay|go)\b|,\s*but\b",
         r"\b(?:zweite|erste|dritte|letzte|deuxième|première|dernière|segund[oa]|primera?|últim[oa])\b",
     ];
     /// What may be about the program, and not about how one works.
@@ -153,10 +153,71 @@ signs! {
         r"^(?:make sure|be sure|try to|let['’]s)\b",
         r"^(?:always|never) (?:ever )?(?:return|throw|raise|render|display|sort|sleep|retry|block|panic|allocate|emit|cache|validate|escape|encode|decode|print|close|open|start|stop|load|fetch|send|truncate|round|wrap|fall|call|pass|store)\b",
     ];
+    /// What is said of how things are, and not of how they shall be: beside a task it only leads up to it.
+    DESCRIBES = [
+        r"^(?:for|in|within|across) (?:this|our) [\w -]{1,20}[,:]? we (?:always |never |only )?\w+",
+        "^(?:这个|本|我们)(?:仓库|项目|团队|代码库)(?:里|中)?(?:只|都|全部)?(?:用|使用|采用|不用)",
+    ];
+    /// Something is found to be bad, and nobody said what it shall be.
+    COMPLAINS = [
+        r"\b(?:too (?:many|much|few|little|long|often)|way too|far too|so many|poorly|badly|wrong(?:ly)?|worst|terribl[ey]|horribl[ey]|awful|ugly|a mess|regret(?:ted)?)\b",
+        r"\b(?:two|three|four|five|six|seven|eight|several|\d+) different\b",
+        "太多|太少|太乱|太差|糟糕|后悔|难看|最差|最烂",
+    ];
+    /// Said with a shrug or in play, and not as what one is.
+    SHRUGS = [
+        r"\b(?:(?:kind|sort|something) of|a (?:little )?bit|such)\b",
+        r"\b(?:in|for) (?:the|this|that|our|my|a) (?:\w+ )?(?:story|scenario|scene|game|chapter|novel|film|play|sketch|recording|dream|exercise|example)\b",
+        "演戏|扮演|来当|来演",
+    ];
+    /// Things that work is about: names, numbers, code, and the nouns of the trade.
+    OF_WORK = [
+        r"\d|`|[\w-]+(?:[._]\w|[/#+])|(?-i:\b[A-Z][A-Z0-9]+\b)|(?-i:[a-z,;:]\s+[A-Z][a-z]+)",
+        r"\b(?:apis?|databases?|schemas?|tables?|columns?|services?|queues?|caches?|servers?|clients?|clusters?|repos?|repositor(?:y|ies)|monolith|monorepo|releases?|versions?|librar(?:y|ies)|frameworks?|languages?|formats?|endpoints?|logs?|logged|logging|configs?|configuration|flags?|rewrites?|rewrite|retries|retry|users?|customers?|features?|sprints?|modules?|packages?|builds?|pipelines?|staging|backups?|secrets?|errors?|exceptions?|types?|names?|naming|functions?|class(?:es)?|methods?|files?|folders?|lines?|imports?|headers?|tabs?|spaces?|quotes?|indent\w*|code|sql|scripts?|charts?|diffs?|tickets?|issues?|bugs?|tasks?|meetings?|specs?|designs?|plans?|steps?|lists?|bullets?|tables?|words?|sentences?|paragraphs?|headings?|tone|jargon|acronyms?|abbreviations?|spelling|examples?|recaps?|apologies|apologi[sz]\w*|questions?|jobs?|models?|data|macros?|globals?|mocks?|fixtures?|linters?|keywords?|units?|dates?|times?|timestamps?|templates?|styles?|colou?rs?|themes?|layouts?|components?|vendors?|licen[cs]es?|contracts?|budgets?|invoices?|reports?|partners?|support|on-call|hooks?|generated|shell|terminal|editor|commands?|icons?|buttons?|fonts?|microservices?|serverless|browsers?)\b",
+        r"\b(?:antwort\w*|kommentar\w*|nachrichten|réponses?|commentaires?|messages?|respuestas?|mensajes?|comentarios?)\b",
+        "\\p{Han}.*[A-Za-z0-9]|[A-Za-z0-9].*\\p{Han}|接口|数据|队列|服务|格式|版本|代码|架构|框架|语言|缓存|分支|功能|模块|用户|客户|变量|函数|命名|缩进|空格|制表符|配置|脚本|数据库|密钥|地址|迁移|发版|总结|解释|表情|拼音|需求|中文|英文|简短|简洁|详细|术语|标题|文件|类型|错误|异常|环境|仓库|项目|合并|金额|单位|发票|日期|时间|方案|单体|重写|微服务|支持|浏览器|旧版|系统|平台|设备",
+    ];
+    /// Of the hours after it.
+    LEISURE = [
+        r"\b(?:time to go|go with the flow|with the flow|lunch|dinner|breakfast|pizza|food|eat|drinks?|restaurant|coffee|tea|beer|films?|movies?|couch|sleep|bed|weekend|holidays?|vacation|party|kids|home|walk|cinema|hero|castle)\b",
+        "吃|喝|饭|餐|爬山|电影|下班|睡|玩|聊|火锅|外卖|等等看|旅游|周末",
+    ];
+    /// From now on, or in all of a place, in so many words.
+    FROM_NOW = [
+        r"\b(?:from now on|from here on|going forward|henceforth|in (?:the )?future|as a (?:general )?rule|whenever|every time|each time|any time)\b",
+        r"\b(?:in|for|within|across|throughout) (?:this|our) (?:repo|repository|project|codebase|code base|team|company|monorepo)\b",
+        r"\b(?:ab jetzt|ab sofort|von jetzt an|in zukunft|künftig|zukünftig|désormais|dorénavant|à partir de maintenant|à l['’]avenir|a partir de ahora|(?:de ahora )?en adelante|en el futuro)\b",
+        "以后|今后|往后|从现在|从今",
+    ];
+    /// What the person, or the world, will do: no rule for anybody.
+    FORETELLS = [
+        r"^(?:from now on|from here on(?: out)?|going forward|henceforth)[,:]?\s+(?:(?:i|it|he|she|they)\b(?:['’]ll| will| am| is| are| only)|you(?:['’]re| are| will| can)\b|the story)",
+        r"^(?:whenever|every time|each time|any time) (?:you )?(?:are|see|say|feel|like|want|have time)\b|^(?:whenever|every time|each time|any time) you \w+ (?:it|this|that)\b",
+        "^(?:以后|今后|往后|从现在(?:起|开始)|从今[^，,]{0,3})[，,]?(?:你(?:会|就会|是|可以)|我(?:要|想|会|请|再|就)|用户|.{0,8}(?:会|就能)(?:报错|失败|明白|好)|别来|别烦|别理)",
+        "(?:每次|总是).{0,12}(?:报错|失败|崩溃|卡住|断|等|加载|重启|熬夜|超时)|用不完",
+    ];
+    /// What is said leads up to an order about it.
+    LEADS_UP = [
+        r"(?:[,;—–-]|\band|\bso)\s+(?:so |and |please |then |just )*\w+ (?:it|this|that|them|these|those)\b[^,]{0,20}$",
+        r",\s+so (?:use|call|add|put|start|make|check|subtract|skip|pass|return|try)\b",
+        r"\blike (?:this|that)[.!]?\s*$|\bcoming[.!]?\s*$|[,;]\s+find out\b",
+        "[，,].{0,8}(?:一下|下来|看看|试试|自己找|放到|减一|加一|改掉|再改|切到|换成|重写|问题在)",
+    ];
+    /// What the code itself says.
+    OF_CODE = [
+        r"^(?:(?:the|this|that|each|every|an?|our) )?(?:\w+ )?(?:function|method|variable|list|array|index|input|argument|parameter|closure|loop|struct|pointer|string|iterator|vector|callback|buffer)s?\b",
+        r"\bin an? (?:closure|loop|function|method|macro|test)\b|\bhere[.!]?\s*$|^(?:this|it|that) (?:is|was) (?:only|just)\b",
+        "^下标|这里|这一行|这行",
+    ];
+    /// Places that many come back to.
+    OF_PLACE = [
+        r"\b(?:our|team|dash ?boards?|boards?|wiki|trackers?|runbooks?|playbooks?|rota|roster|backlog|roadmap|handbook|guidelines?|calendar|schedule|status page|metrics|alerts?|channel|registry|minutes|on-call|staging|design docs?|design documents?|postmortems?|specs?|specification|docs|documentation|bugs|incidents)\b",
+        "面板|看板|文档|规范|手册|缺陷|问题单|工单|监控|日程|值班|设计|需求|复盘",
+    ];
     /// A date that something does not have.
     DENIES = [
         r"\b(?:is|are|was)(?:n['’]t| not| no longer)\b|\bno (?:deadline|freeze|release)\b|\b(?:since|on hold|due to)\b",
-        r"\b(?:meeting|call|lunch|break|build|stand-?up)\b",
+        r"\b(?:meeting|call|lunch|break|build|stand-?up)\b|\s(?:if|unless)\s|\bdoubt\b",
     ];
     /// A decision about something that is not named.
     DANGLES = [r"\b(?:this|it|these|those|them|that)[.!]?\s*$|\bthe following\b|\bfor (?:this|that) purpose\b|\b(?:pending|nothing|to be made)\b|\bsettled that\b|\bto (?:grab|eat|meet|look|wait|disagree|see|talk|check)\b|\bon a (?:call|date|meeting)\b|一下"];
@@ -165,7 +226,8 @@ signs! {
         r"^(?:the|this|that|my|a|an) (?:\w+ ){0,3}?(?:pr|mr|pull request|issue|ticket|log|error|failure|failing \w+|build|job|commit|branch|stack ?trace|trace|gist|paste|screenshot|repro|article|video|file|bug|problem|diff|answer|question|link|tutorial|example|blog post|post|paper)(?: (?:in question|i mean|i mentioned|from \w+))? (?:is|lives?|sits?|can be)\b",
         r"\b(?:readme|rfc|cargo\.toml|package\.json|claude\.md|agents\.md|contributing)\b",
         r"\blocalhost\b|\b127\.0\.0\.1\b",
-        "^(?:这|那|问题|报错|错误)",
+        r"\.(?:png|jpe?g|gif|svg|zip|csv|pdf|mp4)\b",
+        "^(?:这|那|问题|报错|错误|图片|文章|截图|视频|帖子|链接|密码|附件)",
     ];
     /// This repository and this team last.
     LASTS = [
@@ -176,7 +238,7 @@ signs! {
     GROUND = [
         r"\b(?:without (?:asking|telling|my)|unless i|in production|on (?:fri|mon|tues|wednes|thurs|satur|sun)days?|after every|at the end of (?:every|each)|to every|in every)\b",
         r"\b(?:last time|it broke|hid|we got burned)\b",
-        r"\bin (?:tests?|commit messages?|comments?|code|docs?|prs?|pull requests?)\b",
+        r"\bin(?:to)? (?:(?:unit|integration|system|our|the) )?(?:tests?|commit messages?|comments?|code|docs?|prs?|pull requests?)\b",
         // To stop is to have done it more than once.
         r"^(?:avoid|stop) (?:using|writing|adding|mocking|suggesting|including|proposing|ending|putting|creating)\s+(?:\w[\w-]*\s+){0,2}\w+s\b",
         r"上次|上回|在(?:代码|测试|提交|注释|日志|生产|主分支|线上|回答|文档|周[一二三四五六日])|直接.{0,6}(?:主分支|main|master|生产|prod|线上)",
@@ -223,7 +285,8 @@ signs! {
     NOT_TOLD = [
         r"^(?:when|how|what|where|who|why|whether|if|last|our|your|all|me|him|her|them|us|it|this|these|those)\b",
         r"^(?:one|the) (?:time|day|bug|thing)\b|^to\b|^(?:告诉|说|提|带|把)",
-        r"^(?:function|bug|scene|issue|error|file|test|todo)\b|^i (?:asked|need)\b|^you (?:still|have to|need to)\b|^(?:密码|我选|时间)",
+        r"^(?:function|bug|scene|issue|error|file|test|todo)\b|^i (?:asked|need)\b|^you (?:still|have to|need to|promised|are|were|said)\b|^i (?:have not|haven['’]t|am tired|['’]m tired)\b|^(?:密码|我选|我的选择|时间)",
+        r"^(?:this|it|that) (?:is|was)\b|^garbage in\b|^(?:你是|你还|我还|我们只|先点|先按|写到|写在|放到|这首|那首)",
         r"^(?:we|i|you) (?:talked|discussed|spoke|had|were|did|tried|saw|spent|used to|once|already)\b",
     ];
     TOLD_ANYWAY = [
@@ -279,7 +342,7 @@ pub(super) fn is_lasting(sentence: &str) -> bool {
 pub(super) fn outlives_task(sense: Sense, sentence: &str) -> bool {
     match sense {
         Sense::Ban | Sense::Mind => is_lasting(sentence),
-        Sense::Rule => is_lasting(sentence) || WORK.are_in(sentence),
+        Sense::Rule => (is_lasting(sentence) || WORK.are_in(sentence)) && !DESCRIBES.are_in(sentence.trim()),
         _ => true,
     }
 }
@@ -326,6 +389,22 @@ fn has_ground(clause: &str) -> bool {
     is_lasting(clause) || (GROUND.are_in(clause) && !is_beside_order(clause))
 }
 
+/// Whether a sentence is about the work.
+fn is_of_work(clause: &str) -> bool {
+    WORK.are_in(clause) || OF_WORK.are_in(clause)
+}
+
+/// Whether a wish is one for the work: it says so, or it says that it holds from now on.
+fn is_for_work(clause: &str) -> bool {
+    FROM_NOW.are_in(clause) || is_of_work(clause)
+}
+
+/// Whether a place is one that many come back to; a bare address is one only of such a thing.
+fn is_lasting_place(clause: &str) -> bool {
+    let bare = clause.contains("://") || !is_of_work(clause);
+    !bare || OF_PLACE.are_in(clause)
+}
+
 /// Whether what was caught can stand by itself.
 pub(super) fn fits(sense: Sense, what: &str, clause: &str) -> bool {
     let first = clause.split([',', ';', '，', '；', '—']).next().unwrap_or(clause);
@@ -334,15 +413,29 @@ pub(super) fn fits(sense: Sense, what: &str, clause: &str) -> bool {
     let lasts = || !points() && !HERE.are_in(&first);
     let told = what.chars().filter(|c| c.is_alphanumeric()).count() >= 4;
     match sense {
-        Sense::Remember | Sense::Mind => told && (!NOT_TOLD.are_in(what) || TOLD_ANYWAY.are_in(what)),
+        Sense::Remember | Sense::Mind => {
+            let of_task = OF_CODE.are_in(what) || LEADS_UP.are_in(what);
+            told && !of_task && (!NOT_TOLD.are_in(what) || TOLD_ANYWAY.are_in(what))
+        }
         Sense::Forget => told && !ASKS.are_in(what),
-        Sense::Ban => told && lasts() && has_ground(clause),
-        Sense::Decision => !DANGLES.are_in(clause) && !is_beside_order(clause),
-        Sense::Whereabouts => !AT_HAND.are_in(clause) && !is_told_of(clause) && !is_beside_order(clause),
+        Sense::Ban => told && lasts() && has_ground(clause) && is_for_work(clause) && !LEADS_UP.are_in(clause),
+        Sense::Decision => {
+            let in_doubt = DANGLES.are_in(clause) || COMPLAINS.are_in(clause) || LEISURE.are_in(clause);
+            !in_doubt && is_of_work(clause) && !is_beside_order(clause) && !LEADS_UP.are_in(clause)
+        }
+        Sense::Whereabouts => {
+            let to_order = is_beside_order(clause) || LEADS_UP.are_in(clause) || COMPLAINS.are_in(clause);
+            !AT_HAND.are_in(clause) && !is_told_of(clause) && !to_order && is_lasting_place(clause)
+        }
         Sense::Deadline => !is_told_of(clause) && !DENIES.are_in(clause) && !is_beside_order(clause),
-        Sense::About => !points(),
-        Sense::Rule => told && lasts() && (!OF_PROGRAM.are_in(clause) || WORK.are_in(clause) || is_lasting(clause)),
-        Sense::Liking => told && lasts() && !AT_CHOICE.are_in(clause),
+        Sense::About => !points() && !SHRUGS.are_in(clause) && !LEADS_UP.are_in(clause),
+        Sense::Rule => {
+            let in_doubt = COMPLAINS.are_in(&first) || FORETELLS.are_in(clause) || LEADS_UP.are_in(clause);
+            let in_doubt = in_doubt || LEISURE.are_in(&first);
+            let of_program = OF_PROGRAM.are_in(clause) && !WORK.are_in(clause) && !is_lasting(clause);
+            told && lasts() && !in_doubt && !of_program && is_for_work(&first)
+        }
+        Sense::Liking => told && lasts() && !AT_CHOICE.are_in(clause) && is_for_work(clause),
         _ => true,
     }
 }

@@ -12,7 +12,7 @@ pub(super) const ENGLISH: Language = Language {
 const FORGETTING: &[Row] = &[
     (
         Sense::TakeBack,
-        r"(?:forget (?:that|it|this)|scratch that|never ?mind(?: that)?|i take (?:that|it) back)[.!]?\s*$",
+        r"(?:forget (?:that|it|this)|scratch that|never ?mind(?: that)?|i take (?:that|it) back|(?:ignore|disregard) (?:what i (?:just )?said|that|it|my last (?:message|sentence)))(?:[.!]?\s*$|,.*)",
     ),
     (
         Sense::Forget,
@@ -150,11 +150,11 @@ const PERSON: &[Row] = &[
     ),
     (
         Sense::About,
-        r"(?P<first>i) (?:work (?:as an?|for (?:an?|the|(?-i:[A-Z]))|remotely|part[- ]time|from home|(?:from|at|in) (?-i:[A-Z]))|live in (?-i:[A-Z])).*",
+        r"(?P<first>i) (?:work (?:as an?|for (?-i:[A-Z])|remotely|part[- ]time|from home|(?:from|at|in) (?-i:[A-Z]))|live in (?-i:[A-Z])).*",
     ),
     (
         Sense::About,
-        r"my (?:name is (?-i:[A-Z])|(?:role|job|job title) is (?:an?|to)\b).*|my (?:time ?zone|native language|mother tongue|first language|pronouns|working hours|work hours|working days|office hours)(?: here)? (?:is|are)\s.*",
+        r"my name is (?-i:[A-Z])\w+(?: (?-i:[A-Z])\w+)?(?:[.!]?\s*$|(?:,|,? and) (?:i|my)\b.*)|my (?:role|job|job title) is an? .*|my (?:time ?zone|native language|mother tongue|first language|pronouns|working hours|work hours|working days|office hours)(?: here)? (?:is|are) (?:\d|from\b|between\b|utc|gmt|\w+/\w|(?-i:[A-Z])).*",
     ),
     (
         Sense::About,
@@ -164,14 +164,14 @@ const PERSON: &[Row] = &[
         Sense::About,
         r"(?P<first>i)(?:['’]ve| have) never (?:used|written|worked with|touched|learned)\s.*|i don['’]t speak (?:any )?(?-i:[A-Z])\w+.*",
     ),
-    (Sense::About, r"i know [\w+#., -]+ (?:very |really |quite |pretty )?well\b.*|i speak (?-i:[A-Z])\w+.*"),
-    (Sense::About, r"(?:please )?call me (?-i:[A-Z])\w+[.!,]?.*"),
+    (Sense::About, r"i speak (?-i:[A-Z])\w+.*"),
+    (Sense::About, r"(?:please )?call me (?-i:[A-Z])\w+[.!]?\s*$"),
 ];
 
 const PROJECT: &[Row] = &[
     (
         Sense::Decision,
-        r"(?:we|the team|our team|everyone|everybody|all of us)(?:['’]ve| have| has)?(?: all| finally| just| now| already| also| jointly| collectively)* (?:decided|agreed|resolved|concluded|settled)(?: with (?:[\w-]+ ){1,3}?)? ?\b(?:to|that|on|upon|against|not|we)\b.*",
+        r"(?:we|the team|our team|everyone|everybody|all of us)(?:['’]ve| have| has)?(?: all| finally| just| now| already| also| jointly| collectively)* (?:decided|agreed|resolved|settled)(?: with (?:[\w-]+ ){1,3}?)? ?\b(?:to|that|on|upon|against|not|we)\b.*",
     ),
     (
         Sense::Decision,
@@ -183,12 +183,12 @@ const PROJECT: &[Row] = &[
     (Sense::Decision, r"(?:the|our) (?:final )?decision (?:is|was) (?:to|that|not)\b.*"),
     (
         Sense::Decision,
-        r"we (?:chose|picked|went with|(?:are|['’]re) going with|opted for)\s.*\b(?:over|instead of|rather than|for the|for our|because)\b.*",
+        r"we (?:chose|picked (?:[^u]|u[^p])|went with|(?:are|['’]re) going with|opted for)\s?.*\b(?:over|instead of|rather than|for the|for our|because)\b.*",
     ),
     (Sense::Decision, r"(?:we|they) (?:talked|discussed)\b[^:]{0,30}agreed:\s.*"),
     (
         Sense::Deadline,
-        r"(?:[\w'’/&.-]+ ){0,12}?(?:is|are|was moved|has been moved|falls) (?:due|scheduled|planned|set)\b.*",
+        r"(?:[\w'’/&.-]+ ){0,12}?(?:is|are|was moved|has been moved|falls) (?:due|(?:scheduled|planned|set) (?:for|on|at|to|in|from))\b.*",
     ),
     (
         Sense::Deadline,

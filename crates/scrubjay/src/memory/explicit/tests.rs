@@ -318,6 +318,20 @@ fn nothing_is_guessed() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+// spec: E10
+#[test]
+fn what_only_sounds_like_a_rule_a_decision_or_a_fact_is_not_one() {
+    let wrong: Vec<_> = include_str!("silent.txt").lines().filter(|text| !kept(text).is_empty()).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+// spec: E10
+#[test]
+fn what_is_plainly_said_is_found_all_the_same() {
+    let missed: Vec<_> = include_str!("outright.txt").lines().filter(|text| kept(text).len() != 1).collect();
+    assert!(missed.is_empty(), "{missed:#?}");
+}
+
 /// What takes the meaning from whatever it is said with.
 const FRAMES: &[&str] = &[
     "Is it true that {}",

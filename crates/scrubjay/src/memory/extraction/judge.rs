@@ -2,10 +2,10 @@
 
 use super::super::provenance::{Basis, Source, Speaker, Trust};
 use super::super::store::Edit;
-use super::super::{Kind, Memory, name};
+use super::super::{Kind, Memory, index, name};
 use super::draft::Draft;
 use super::evidence::{Statement, plain};
-use super::support::Cited;
+use super::support::{Cited, repeats_others};
 use super::{Grounds, worth};
 use crate::dates;
 use crate::digest::Digest;
@@ -61,11 +61,11 @@ pub fn judge(draft: &Draft, grounds: &Grounds, memory: &Memory) -> Result<Accept
     })?;
     refuse(worth::known(draft, basis.trust, memory))?;
     refuse(worth::derivable(draft, grounds, limits))?;
-    let (text, dated) = with_dates(draft, said, limits);
+    let (text, notes) = written(draft, said, limits);
     let base = draft.before.as_ref().map(|before| Digest::of(before.as_bytes()));
     let basis = with_former(basis, memory.rests_on(&draft.path).filter(|_| base.is_some()));
     let edit = Edit { base, ..Edit::create(draft.path.as_str(), text) }.resting_on(basis.clone());
-    Ok(Accepted { edit, basis, notes: dated })
+    Ok(Accepted { edit, basis, notes })
 }
 
 /// Only a memory of its own is written: not the index, not a log.
@@ -85,7 +85,9 @@ fn basis<'a>(draft: &Draft, found: &[(&str, &'a Statement)], grounds: &Grounds, 
     let added = draft.added(&grounds.limits);
     let by_person: Vec<_> = found.iter().copied().filter(|(_, one)| one.speaker == Speaker::Person).collect();
     let cited = |found: &[(&str, &'a Statement)]| Cited::of(found, &grounds.zone).beside(draft.before.as_deref());
-    if !by_person.is_empty() && cited(&by_person).lacks(&added, said).is_none() {
+    let whole = [added.name.as_str(), &added.description, &added.body].join("\n");
+    let is_own = || !repeats_others(&whole, draft.before.as_deref(), &grounds.statements);
+    if !by_person.is_empty() && cited(&by_person).lacks(&added, said).is_none() && is_own() {
         return Ok(Basis::of(sources(&by_person, grounds)));
     }
     let missing = cited(found).lacks(&added, said);
@@ -143,16 +145,21 @@ fn with_former(basis: Basis, was: Option<&Basis>) -> Basis {
     Basis { sources, trust }
 }
 
-/// Relative dates become absolute against the day they were said.
-fn with_dates(draft: &Draft, said: Date, limits: &Limits) -> (String, Vec<String>) {
-    let mut topic = draft.topic(limits);
+/// As it is saved: relative dates are absolute, against the day they were said, and the description fits its line.
+fn written(draft: &Draft, said: Date, limits: &Limits) -> (String, Vec<String>) {
+    let (mut topic, mut notes) = (draft.topic(limits), Vec::new());
     let description = dates::absolute(&topic.description, said);
     let body = dates::absolute(&topic.body, said);
-    if (&description, &body) == (&topic.description, &topic.body) {
-        return (draft.text.clone(), Vec::new());
+    if (&description, &body) != (&topic.description, &topic.body) {
+        (topic.description, topic.body) = (description, body);
+        notes.push(format!("dates were made absolute, reckoned from {said}"));
     }
-    (topic.description, topic.body) = (description, body);
-    (draft.with(&topic, limits), vec![format!("dates were made absolute, reckoned from {said}")])
+    if let Some(fitted) = index::fitted(&topic, &draft.path, limits) {
+        topic = fitted;
+        notes.push("the description was too long for its line in the index; all of it stands in the text".to_owned());
+    }
+    let text = if notes.is_empty() { draft.text.clone() } else { draft.with(&topic, limits) };
+    (text, notes)
 }
 
 impl Grounds {

@@ -3,10 +3,10 @@
 
 use super::super::explicit::{self, Said};
 use super::super::journal::Cause;
-use super::super::likeness::{Gist, Likeness};
+use super::super::likeness::{Taken, is_contrary};
 use super::super::recall::content_words;
 use super::super::store::{Change, Edit};
-use super::super::{Entry, Memory, Topic};
+use super::super::{Entry, Memory, Scope, Team, Topic, scope_of};
 use super::Scribe;
 use super::draft::Draft;
 use crate::message::Message;
@@ -37,21 +37,28 @@ impl Scribe {
     fn draft(&self, topic: &Topic, quote: &str) -> Draft {
         let limits = &self.grounds.limits;
         let contrary = self.memory.with(|memory| {
-            let gist = Gist::of(topic);
+            let new = Taken::of("", topic);
             let mut alike = memory.list().filter(|entry| entry.kind == topic.kind);
             alike.find_map(|entry| {
                 let (_, text) = memory.text(&entry.path).ok().flatten()?;
-                let is_contrary = Gist::of(&Topic::read(&text, limits)).likeness(&gist) == Likeness::Contrary;
-                is_contrary.then(|| (entry.path.clone(), text))
+                let old = Taken::of(&entry.path, &Topic::read(&text, limits));
+                is_contrary(&new, &old).then(|| (entry.path.clone(), text))
             })
         });
         match contrary {
-            None => Draft::of(topic, quote),
+            None => Draft { path: self.path_of(topic), ..Draft::of(topic, quote) },
             Some((path, before)) => {
                 let text = topic.text_over(&before, limits);
                 Draft { path, text, cites: vec![quote.to_owned()], before: Some(before) }
             }
         }
+    }
+
+    /// Where a memory belongs: with a team by its type, otherwise with the person.
+    fn path_of(&self, topic: &Topic) -> String {
+        let shares = self.memory.with(|memory| memory.place().team == Team::On);
+        let scope = if shares { scope_of(topic.kind, &topic.body).0 } else { Scope::Private };
+        scope.path(&topic.file_name())
     }
 
     /// Remove the one memory that these words name. Where it is not clear which, nothing is removed.

@@ -1,7 +1,7 @@
 //! The filter, case by case.
 
 use super::*;
-use crate::memory::{Cause, Change, Edit, Memory, Place, Speaker, Trust};
+use crate::memory::{Cause, Change, Edit, Memory, Place, Speaker, Topic, Trust};
 use crate::message::{Block, MessageId, Role, ToolResult};
 use crate::paths::Layout;
 use crate::settings::Sources;
@@ -102,6 +102,25 @@ fn what_the_person_said_is_kept_clean_with_its_source() {
     assert_eq!((&source.speaker, source.session.as_str(), source.message.as_str()), (&Speaker::Person, "s", "m1"));
     let crate::memory::Act::Save(text) = &accepted.edit.act else { panic!() };
     assert!(!text.contains("cites") && text.contains("Integration tests do not mock"), "{text}");
+}
+
+// spec: D9
+#[test]
+fn a_description_that_does_not_fit_its_line_is_short_at_once_and_all_of_it_is_in_the_text() {
+    let world = World::new();
+    let long = "The harbour office signs every release on Thursday after the crane was inspected, the manifest was read aloud and the tide table was pinned to the door of the shed";
+    let text = format!(
+        "---\nname: Harbour\ndescription: {long}\ntype: project\ncites: [\"{long}\"]\n---\nThe harbour office signs every release.\n"
+    );
+    let accepted = world.judged(&person(long), &Draft::read("project_x.md", &text, None, &Limits::default())).unwrap();
+    let crate::memory::Act::Save(saved) = &accepted.edit.act else { panic!() };
+    let topic = Topic::read(saved, &Limits::default());
+    assert!(
+        topic.description.starts_with("The harbour office signs") && topic.description.chars().count() < 120,
+        "{saved}"
+    );
+    assert!(topic.body.contains("pinned to the door of the shed"), "{saved}");
+    assert!(accepted.notes.iter().any(|note| note.contains("too long for its line")), "{:?}", accepted.notes);
 }
 
 // spec: X4

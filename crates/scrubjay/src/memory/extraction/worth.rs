@@ -96,9 +96,9 @@ fn mentions_what_is_there(body: &str, code: &Regex, root: &Path) -> bool {
     paths.into_iter().any(|word| root.join(word).starts_with(root) && root.join(word).exists())
 }
 
-/// What a memory states, without its reasons.
+/// What a memory states, without why and how to apply it: that much is the same in many.
 fn stated(topic: &Topic) -> BTreeSet<String> {
-    let end = topic.body.find("**Why").unwrap_or(topic.body.len());
+    let end = ["**Why", "**How"].iter().filter_map(|part| topic.body.find(part)).min().unwrap_or(topic.body.len());
     bearing(&topic.body[..end])
 }
 

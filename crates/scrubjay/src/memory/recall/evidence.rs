@@ -2,6 +2,7 @@
 
 use super::index::{Index, NONE, neighbours};
 use super::question::{Concept, Question};
+use super::rank::SURE;
 
 /// How soon more of the same word stops counting, and how much a long text is held against it.
 const SATURATION: f32 = 1.2;
@@ -74,8 +75,13 @@ impl Evidence {
             for posting in counts.postings(form.term) {
                 let at = posting.entry as usize;
                 let is_name = concept.is_speaker && index.entries[at].turn.is_some();
-                if !is_name {
-                    own.add(at, form.weight * posting.weight);
+                if is_name {
+                    continue;
+                }
+                own.add(at, form.weight * posting.weight);
+                // A session is long: some word of nearly the same meaning stands in most of them.
+                if form.weight >= SURE && counts.session_of[at] != NONE {
+                    session.add(counts.session_of[at] as usize, form.weight * posting.weight);
                 }
             }
         }
@@ -84,7 +90,6 @@ impl Evidence {
             self.held[at] |= bit;
             self.around[at] |= bit;
             if counts.session_of[at] != NONE {
-                session.add(counts.session_of[at] as usize, count);
                 for (other, share) in neighbours(&counts.session_of, at) {
                     near.add(other, share * count);
                     self.around[other] |= if share < 1.0 { 0 } else { bit };

@@ -113,13 +113,15 @@ const HALF_LIFE_DAYS: f32 = 90.0;
 /// How many of the best are looked at word by word.
 const CLOSE_LOOK: usize = 400;
 /// A form less sure than this may be another word.
-const SURE: f32 = 0.5;
+pub(super) const SURE: f32 = 0.5;
 /// Words further apart are not together.
 const TOGETHER: usize = 4;
 /// How many standard deviations above the mean a meaning stands out.
 const STANDS_OUT: f32 = 1.0;
 /// Texts that are farther apart have nothing to do with each other, even when all others are farther still.
 const MEANT: f32 = 0.25;
+/// How much the day of a session counts beside the day of its turns.
+const SESSION_DATE: f32 = 0.5;
 /// Turns that speak for a session.
 const SPEAKING_TURNS: usize = 3;
 
@@ -174,10 +176,17 @@ impl Index {
             }
         }
         let mean = |turns: &[(usize, f32)]| turns.iter().map(|(_, score)| score).sum::<f32>() / SPEAKING_TURNS as f32;
-        let whole = |session: u32| query.weights.talk.session * ranking.evidence.session[session as usize];
+        let dates = ranking.dates();
+        let day = |place: usize| dates.get(ranking.found[place] as usize).copied().unwrap_or(0.0);
+        let whole = |session: u32, place: usize| {
+            query.weights.talk.session * ranking.evidence.session[session as usize]
+                + query.weights.date * SESSION_DATE * day(place)
+        };
         let mut sessions: Vec<(f32, usize)> = best
             .iter()
-            .filter_map(|(session, turns)| turns.first().map(|(place, _)| (mean(turns) + whole(*session), *place)))
+            .filter_map(|(session, turns)| {
+                turns.first().map(|(place, _)| (mean(turns) + whole(*session, *place), *place))
+            })
             .collect();
         sessions.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let hit = |(score, place): (f32, usize)| {
@@ -226,6 +235,7 @@ impl<'a> Ranking<'a> {
             self.evidence.own[at] > 0.0
                 || self.evidence.near[at] > 0.0
                 || dates.get(at).is_some_and(|fit| *fit > 0.0)
+                || self.is_spoken(at)
                 || self.nearness.get(at).is_some_and(|near| *near >= outstanding)
         };
         let is_wanted =
@@ -340,9 +350,14 @@ impl<'a> Ranking<'a> {
         self.evidence.session[session as usize] * SESSION_WORDS / (SESSION_WORDS + length)
     }
 
+    /// Whether the one speaker that the question names says it.
+    fn is_spoken(&self, at: usize) -> bool {
+        let speaker = self.index.entries[at].turn.as_ref().map(|turn| &turn.speaker);
+        speaker.is_some() && speaker == self.question.speaker.as_ref()
+    }
+
     fn speaks(&self, place: usize) -> f32 {
-        let speaker = self.entry(place).turn.as_ref().map(|turn| &turn.speaker);
-        if speaker.is_some() && speaker == self.question.speaker.as_ref() { 1.0 } else { 0.0 }
+        if self.is_spoken(self.found[place] as usize) { 1.0 } else { 0.0 }
     }
 
     /// Among people: how well the turn right before fits, if somebody else asked it.

@@ -200,6 +200,29 @@ fn a_session_that_is_about_it_speaks_for_its_turns() {
     assert_eq!(ids(&index.sessions(&query("penguins"))), ["a"]);
 }
 
+// spec: L8
+#[test]
+fn what_the_named_speaker_says_is_found_after_everything_that_holds_the_words() {
+    let index = index([
+        said("a/0", "Ann", "I read on trains."),
+        said("a/1", "Bea", "Good books make a journey short."),
+        said("b/0", "Ann", "The garden is lovely in May."),
+        said("c/0", "Bea", "Nothing new here."),
+    ]);
+    assert_eq!(ids(&index.sessions(&query("which books would Ann like"))), ["a", "b"]);
+}
+
+// spec: L8
+#[test]
+fn a_session_of_the_day_that_is_asked_for_goes_before_one_with_the_same_words() {
+    let index = index([
+        on("2024-01-08", said("a/0", "Ann", "We walked to the lake.")),
+        on("2024-03-09", said("b/0", "Ann", "We walked to the lake.")),
+    ]);
+    assert_eq!(ids(&index.sessions(&query("lake on January 8"))), ["a", "b"]);
+    assert_eq!(ids(&index.sessions(&query("lake on March 9"))), ["b", "a"]);
+}
+
 #[test]
 fn who_speaks_matters_when_the_question_names_them() {
     let index = index([

@@ -1,8 +1,9 @@
 //! What a memory says, one saying at a time: a sentence, an item of a list, a heading, a block of code. Two sayings are
 //! compared by their words, never by their meaning, so that code decides only what needs no judgement.
 
-use crate::memory::recall::{content_sequence, words};
+use super::recall::{content_sequence, content_words, words};
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 /// Words that turn a saying round. They carry no topic, and a saying without them is another one.
 const TURNS: &[&str] = &[
@@ -16,6 +17,18 @@ const DENIALS: &[&str] = &[
     "not", "no", "never", "none", "without", "cannot", "neither", "nor", "avoid", "stop", "off", "nicht", "kein",
     "nie", "pas", "jamais", "不", "没", "別", "别",
 ];
+
+/// Marks of a memory's parts, which only go with what it states.
+const LABELS: [&str; 2] = ["**Why:**", "**How to apply:**"];
+/// Words that tell when, as a number does.
+static DAYS: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
+    content_words(
+        "monday tuesday wednesday thursday friday saturday sunday daily weekly monthly january february march april \
+         june july august september october november december",
+    )
+});
+/// Of all words of two sayings but their numbers and days, in percent, that they share when one is the contrary of the other.
+const CONTRARY: usize = 80;
 
 /// Something that a memory says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,6 +75,23 @@ impl Saying {
 
     pub(super) fn denies(&self) -> bool {
         self.turns.iter().filter(|turn| DENIALS.contains(turn)).count() % 2 == 1
+    }
+
+    /// Whether it states something, and does not say why or how to apply it.
+    pub(super) fn is_statement(&self) -> bool {
+        self.says_something() && !LABELS.iter().any(|label| self.text.starts_with(label))
+    }
+
+    /// Whether it says the contrary of another: the same but for a denial, a number or a day.
+    pub(super) fn is_contrary(&self, other: &Saying) -> bool {
+        let is_value = |word: &&String| word.contains(|c: char| c.is_ascii_digit()) || DAYS.contains(*word);
+        let parted = |saying: &Self| -> (BTreeSet<String>, BTreeSet<String>) {
+            saying.words.iter().cloned().partition(|word| is_value(&word))
+        };
+        let ((our_values, ours), (their_values, theirs)) = (parted(self), parted(other));
+        let (shared, all) = (ours.intersection(&theirs).count(), ours.union(&theirs).count());
+        let differs = self.turns != other.turns || (!our_values.is_empty() && our_values != their_values);
+        shared >= 2 && 100 * shared >= CONTRARY * all && differs
     }
 
     /// How it stands to another.
@@ -245,6 +275,22 @@ mod tests {
         ] {
             let (one, other) = (Saying::of(one), Saying::of(other));
             assert_eq!(one.kinship(&other), kinship, "{one:?} {other:?}");
+        }
+    }
+
+    // spec: V4
+    #[test]
+    fn the_contrary_differs_in_a_denial_a_number_or_a_day_alone() {
+        for (one, other, contrary) in [
+            ("Never mock the database in tests.", "Mock the database in tests.", true),
+            ("Releases happen on Tuesday.", "Releases happen on Thursday.", true),
+            ("The service listens on port 8080.", "The service listens on port 9090.", true),
+            ("The service listens on port 8080.", "The service listens on port 8080 now.", false),
+            ("Always run the linter before a commit.", "Always run the tests before a commit.", false),
+            ("The parser is slow.", "The database is not slow.", false),
+        ] {
+            let (one, other) = (Saying::of(one), Saying::of(other));
+            assert_eq!((one.is_contrary(&other), other.is_contrary(&one)), (contrary, contrary), "{one:?} {other:?}");
         }
     }
 
