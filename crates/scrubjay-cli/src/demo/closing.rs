@@ -3,11 +3,11 @@
 use super::actor::BILLED_AS;
 use super::kept::{Kept, in_words};
 use super::memories::{Changed, Dreamt, Remembered};
-use super::receipt::{Bill, Receipt};
+use super::receipt::{Bill, Breaks, Receipt, Recoverable};
 use super::screen::clipped;
 use crate::paper::{Ink, Tone, counted, grouped, short, size};
 use anstyle::AnsiColor;
-use scrubjay::ledger::savings::Amount;
+use scrubjay::ledger::savings::{Amount, Savings};
 
 /// Where and how it is written.
 #[derive(Debug, Clone, Copy)]
@@ -70,56 +70,51 @@ impl Page {
 
     pub(super) fn receipt(&self, receipt: &Receipt) -> Vec<String> {
         let Receipt { with, without, savings, breaks, recoverable } = receipt;
-        let row = |name: &str, with: String, without: String, change: String| {
-            format!("  {name:<34}{with:>12}{without:>14}{change:>10}")
+        let mut lines = vec![self.heading("The receipt")];
+        lines.extend(self.compared(with, without));
+        lines.push(String::new());
+        lines.extend(self.netted(savings));
+        lines.push(String::new());
+        lines.extend(self.named("prefix breaks", &broken(breaks)));
+        lines.extend(self.named("recoverable", &looked_up(recoverable)));
+        lines.iter().map(|line| line.trim_end().to_owned()).collect()
+    }
+
+    /// Both runs beside each other.
+    fn compared(&self, with: &Bill, without: &Bill) -> Vec<String> {
+        let row = |name: &str, of: &dyn Fn(&Bill) -> String, change: String| {
+            format!("  {name:<34}{:>12}{:>14}{change:>10}", of(with), of(without))
         };
+        let sent = change(with.sent as f64, without.sent as f64);
         let mut lines = vec![
-            self.heading("The receipt"),
-            self.faint(&row("", "with".into(), "without".into(), String::new())),
-            row("tokens sent", short(with.sent), short(without.sent), change(with.sent as f64, without.sent as f64)),
-            row("  of these read from the cache", share(with), share(without), String::new()),
-            row("money, cache included", usd(with.usd), usd(without.usd), change(with.usd, without.usd)),
-            row("  of it notes, summaries, memories", usd(with.own_usd), usd(without.own_usd), String::new()),
-            row("window compacted", times(with.compactions), times(without.compactions), String::new()),
+            self.faint(&format!("  {:<34}{:>12}{:>14}", "", "with", "without")),
+            row("tokens sent", &|bill| short(bill.sent), sent),
+            row("  of these read from the cache", &share, String::new()),
+            row("money, cache included", &|bill| usd(bill.usd), change(with.usd, without.usd)),
+            row("  of it notes, summaries, memories", &|bill| usd(bill.own_usd), String::new()),
+            row("window compacted", &|bill| times(bill.compactions), String::new()),
         ];
         let how = format!(
             "Without: the same session played a second time, just now, with every layer off but the last resort, a summary \
              when the window is full. Both are billed by the published caching rules at the prices of {BILLED_AS}."
         );
         lines.extend(self.wrapped(&how, 2).iter().map(|line| self.faint(line)));
-        lines.push(String::new());
+        lines
+    }
+
+    /// What the ledger says about the first run.
+    fn netted(&self, savings: &Savings) -> Vec<String> {
         let part =
             |name: &str, amount: &Amount| format!("  {name:<24}{:>12}  {}", signed(amount), amount.certainty.word());
-        lines.push("  The ledger, as `scrubjay savings` nets it out:".to_owned());
-        for (name, amount) in [
-            ("saved by the layers", &savings.gross),
-            ("cache we spoiled", &savings.damage),
-            ("hidden, then read again", &savings.read_back),
-            ("longer cache lifetime", &savings.premium),
-            ("our own calls", &savings.spend),
-        ] {
-            lines.push(part(name, amount));
-        }
-        lines.push(self.ink.paint(Tone::Strong, &part("net", &savings.net())));
-        lines.push(String::new());
-        let announced: u64 = breaks.announced.values().sum();
-        let causes: Vec<String> = breaks.announced.iter().map(|(cause, count)| format!("{cause} {count}")).collect();
-        let causes = if causes.is_empty() { "none".to_owned() } else { causes.join(", ") };
-        let told = format!("{} unexplained; {announced} announced before the request ({causes})", breaks.unexplained);
-        lines.extend(self.named("prefix breaks", &told));
-        let there = format!(
-            "{} stored ({}), {} cleared, {} compacted: {}",
-            counted(recoverable.stored, "result"),
-            size(recoverable.stored_bytes),
-            recoverable.cleared,
-            counted(recoverable.compacted, "message"),
-            match recoverable.lost {
-                0 => "looked up, and all there".to_owned(),
-                lost => format!("looked up, and {lost} not there"),
-            }
-        );
-        lines.extend(self.named("recoverable", &there));
-        lines.iter().map(|line| line.trim_end().to_owned()).collect()
+        vec![
+            "  The ledger of the first run, as `scrubjay savings` nets it out:".to_owned(),
+            part("saved by the layers", &savings.gross),
+            part("cache we spoiled", &savings.damage),
+            part("hidden, then read again", &savings.read_back),
+            part("longer cache lifetime", &savings.premium),
+            part("our own calls", &savings.spend),
+            self.ink.paint(Tone::Strong, &part("net", &savings.net())),
+        ]
     }
 
     pub(super) fn kept(&self, kept: &Kept) -> Vec<String> {
@@ -217,6 +212,23 @@ fn clipped_line(line: &str, width: usize) -> String {
 const MOST_FINDINGS: usize = 3;
 /// Lines of a diff that are shown.
 const MOST_DIFF: usize = 24;
+
+fn broken(breaks: &Breaks) -> String {
+    let announced: u64 = breaks.announced.values().sum();
+    let causes: Vec<String> = breaks.announced.iter().map(|(cause, count)| format!("{cause} {count}")).collect();
+    let causes = if causes.is_empty() { "none".to_owned() } else { causes.join(", ") };
+    format!("{} unexplained; {announced} announced before the request ({causes})", breaks.unexplained)
+}
+
+fn looked_up(recoverable: &Recoverable) -> String {
+    let Recoverable { stored, stored_bytes, cleared, compacted, lost } = *recoverable;
+    let (stored, compacted) = (counted(stored, "result"), counted(compacted, "message"));
+    let there = if lost == 0 { "all there".to_owned() } else { format!("{lost} not there") };
+    format!(
+        "{stored} stored ({}), {cleared} cleared, {compacted} compacted: looked up, and {there}",
+        size(stored_bytes)
+    )
+}
 
 fn share(bill: &Bill) -> String {
     format!("{:.0} %", bill.read as f64 * 100.0 / bill.sent.max(1) as f64)

@@ -1,9 +1,9 @@
 //! What the layers did in a turn, read off the record.
 
 use crate::paper::{counted, short, size};
-use scrubjay::message::Kind;
+use scrubjay::limits::Limits;
 use scrubjay::tokens::Count;
-use scrubjay::transcript::{Author, Call, Cause, Entry, Record, Writer};
+use scrubjay::transcript::{Author, Cause, Entry, Record, Writer};
 use serde::Serialize;
 
 /// One thing that a layer did.
@@ -18,61 +18,54 @@ pub(super) struct Firing {
 }
 
 /// What these records say.
-pub(super) fn firings(records: &[Record], count: &Count) -> Vec<Firing> {
-    let mut found: Vec<Firing> = Vec::new();
+pub(super) fn firings(records: &[Record], count: &Count, limits: &Limits) -> Vec<Firing> {
     let mut agents = Agents::default();
+    records.iter().for_each(|record| agents.hear(&record.entry));
+    let deeds = records.iter().filter_map(|record| deed(&record.entry));
+    let mut found: Vec<Firing> = deeds.map(|(layer, words)| Firing { layer, words, tokens: 0 }).collect();
     for record in records {
-        let fired = match &record.entry {
-            Entry::Spilled(spilled) => {
-                let tokens = count.fitted(spilled.bytes.saturating_sub(spilled.shown) / 4);
-                let words = format!("{} result stored, {} shown", size(spilled.bytes), size(spilled.shown));
-                Some((1, format!("{} {words}", spilled.tool), tokens))
-            }
-            Entry::Cleared { results, because } => {
-                let old = counted(results.len() as u64, "old result");
-                let why = if *because == Cause::Ttl { "the cache had run out anyway" } else { "it pays" };
-                Some((2, format!("{old} cleared: {why}"), 0))
-            }
-            Entry::Noted(noted) => {
-                let by = if noted.by == Writer::Code { "code" } else { "a fork" };
-                Some((3, format!("notes brought up to date by {by}"), 0))
-            }
-            Entry::Compacted(compaction) => {
-                let (layer, from) = match compaction.author {
-                    Author::Notes => (3, "from the notes, without a call"),
-                    Author::Model => (4, "by a checked summary"),
-                    Author::Extract => (4, "by code"),
-                };
-                Some((layer, format!("{} tokens compacted {from}", short(compaction.before)), 0))
-            }
-            Entry::Extracted(extracted) => {
-                let saved = extracted.saved.join(", ");
-                let refused = (extracted.refused > 0).then(|| format!("{} refused", extracted.refused));
-                let said: Vec<String> =
-                    (!saved.is_empty()).then(|| format!("remembered {saved}")).into_iter().chain(refused).collect();
-                (!said.is_empty()).then(|| (5, said.join(", "), 0))
-            }
-            Entry::Recalled(recalled) => {
-                let names: Vec<_> = recalled.files.iter().filter_map(|file| file.file_name()?.to_str()).collect();
-                Some((5, format!("brought back {}", names.join(", ")), 0))
-            }
-            Entry::Replied(call) => {
-                agents.pay(call);
-                None
-            }
-            Entry::Said(message) => {
-                message.blocks.iter().for_each(|block| match block.kind() {
-                    Kind::ToolUse(call) if call.name == "Agent" => agents.start(call.input["name"].as_str()),
-                    _ => {}
-                });
-                None
-            }
-            _ => None,
-        };
-        found.extend(fired.map(|(layer, words, tokens)| Firing { layer, words, tokens }));
+        if let Entry::Spilled(spilled) = &record.entry {
+            let hidden = spilled.bytes.saturating_sub(spilled.shown) / limits.text_bytes_per_token;
+            let words = format!("{} {} stored, {} shown", size(spilled.bytes), spilled.tool, size(spilled.shown));
+            found.push(Firing { layer: 1, words, tokens: count.fitted(hidden) });
+        }
     }
     found.extend(agents.fired());
     found
+}
+
+/// What an entry says that layers 2 to 5 did.
+fn deed(entry: &Entry) -> Option<(u8, String)> {
+    match entry {
+        Entry::Cleared { results, because } => {
+            let old = counted(results.len() as u64, "old result");
+            let why = if *because == Cause::Ttl { "the cache had run out anyway" } else { "it pays" };
+            Some((2, format!("{old} cleared: {why}")))
+        }
+        Entry::Noted(noted) => {
+            let by = if noted.by == Writer::Code { "code" } else { "a fork" };
+            Some((3, format!("notes brought up to date by {by}")))
+        }
+        Entry::Compacted(compaction) => {
+            let (layer, from) = match compaction.author {
+                Author::Notes => (3, "from the notes, without a call"),
+                Author::Model => (4, "by a checked summary"),
+                Author::Extract => (4, "by code"),
+            };
+            Some((layer, format!("{} tokens compacted {from}", short(compaction.before))))
+        }
+        Entry::Extracted(extracted) => {
+            let saved = (!extracted.saved.is_empty()).then(|| format!("remembered {}", extracted.saved.join(", ")));
+            let refused = (extracted.refused > 0).then(|| format!("{} refused", extracted.refused));
+            let said: Vec<String> = saved.into_iter().chain(refused).collect();
+            (!said.is_empty()).then(|| (5, said.join(", ")))
+        }
+        Entry::Recalled(recalled) => {
+            let names: Vec<_> = recalled.files.iter().filter_map(|file| file.file_name()?.to_str()).collect();
+            Some((5, format!("brought back {}", names.join(", "))))
+        }
+        _ => None,
+    }
 }
 
 /// Agents of one turn, and what they took.
@@ -84,14 +77,17 @@ struct Agents {
 }
 
 impl Agents {
-    fn start(&mut self, name: Option<&str>) {
-        self.names.push(name.unwrap_or("an agent").to_owned());
-    }
-
-    fn pay(&mut self, call: &Call) {
-        if call.source.starts_with("agent:") {
-            self.calls += 1;
-            self.tokens = self.tokens.max(call.usage.total_input());
+    fn hear(&mut self, entry: &Entry) {
+        match entry {
+            Entry::Replied(call) if call.source.starts_with("agent:") => {
+                self.calls += 1;
+                self.tokens = self.tokens.max(call.usage.total_input());
+            }
+            Entry::Said(message) => {
+                let started = message.tool_uses().filter(|call| call.name == "Agent");
+                self.names.extend(started.filter_map(|call| Some(call.input["name"].as_str()?.to_owned())));
+            }
+            _ => {}
         }
     }
 

@@ -23,15 +23,19 @@ use crate::arguments::{DemoFlags, Layer, command};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::paper::{Form, Paper, Tone};
+use crate::report_page::{self, Subject};
 use actor::{Actor, Summaries};
 use clap::ValueEnum as _;
 use closing::Page;
+use jiff::tz::TimeZone;
 use kept::Kept;
 use memories::{Dreamt, Remembered, dreamt, remembered};
 use play::{News, Played, Programme, play};
 use receipt::{Bill, Receipt};
 use screen::{Screen, say};
 use script::Script;
+use scrubjay::memory::Memory;
+use scrubjay::model::Model as _;
 use serde_json::{Value, json};
 use stage::Folder;
 use std::io::IsTerminal as _;
@@ -94,8 +98,9 @@ pub(crate) async fn run(flags: &DemoFlags, environment: &Environment, paper: &Pa
     let played = ended(with_layers).await?;
     let without = Bill::of(&ended(without_layers).await?);
     let all = gathered(played, without)?;
+    all.write_page(&folder.page())?;
     match paper.form {
-        Form::Json => paper.json("demo", all.json(flags)),
+        Form::Json => paper.json("demo", all.json(flags, &folder.page())),
         Form::Words => show.close(&all, &folder),
     }
 }
@@ -236,7 +241,7 @@ impl Show {
 
 /// What to do now: only what this program can do.
 fn next_steps(folder: &Folder) -> Vec<(String, &'static str)> {
-    let mut steps = Vec::new();
+    let mut steps = vec![(folder.page().display().to_string(), "the same as a page: open it in a browser")];
     if folder.is_kept() {
         let place = folder.path().display();
         steps.push((
@@ -258,8 +263,30 @@ fn next_steps(folder: &Folder) -> Vec<(String, &'static str)> {
 }
 
 impl Outcome {
+    /// The page that `scrubjay report` would write.
+    fn write_page(&self, path: &Path) -> Result<(), Failure> {
+        let (stage, night) = (&self.played.stage, &self.played.night);
+        let proposals: Vec<_> = night.iter().filter_map(|night| night.landed.proposal.clone()).collect();
+        let page = |memory: Option<&Memory>| {
+            let subject = Subject {
+                transcript: &stage.workplace.project().transcript(stage::SESSION),
+                window: stage.actor.window(),
+                price: &|_, usage| stage.actor.prices()?.cost(usage),
+                memory,
+                proposals: &proposals,
+                limits: &stage.workplace.limits,
+                zone: TimeZone::UTC,
+            };
+            report_page::write(&subject, path).map(drop)
+        };
+        match &stage.memory {
+            Some(memory) => memory.with(|memory| page(Some(memory))),
+            None => page(None),
+        }
+    }
+
     /// The same for scripts.
-    fn json(&self, flags: &DemoFlags) -> Value {
+    fn json(&self, flags: &DemoFlags, page: &Path) -> Value {
         let frame = |frame: &play::Frame| json!({ "turn": frame.turn, "at": frame.at, "question": frame.words, "tokens": frame.tokens(), "by_share": frame.window, "layers": frame.firings });
         let Receipt { with, without, savings, breaks, recoverable } = &self.receipt;
         let amount = |amount: &scrubjay::ledger::savings::Amount| json!({ "tokens": amount.tokens, "usd": amount.money, "certainty": amount.certainty.word() });
@@ -271,6 +298,7 @@ impl Outcome {
             .collect();
         json!({
             "session_id": stage::SESSION,
+            "page": page,
             "billed_as": actor::BILLED_AS,
             "without_layers": flags.without.iter().map(|layer| layer.booked_as().word()).collect::<Vec<_>>(),
             "cut": self.played.cut,

@@ -136,7 +136,7 @@ impl Played {
             at: turn.at,
             words: turn.words.clone(),
             window: transcript.view().count.by_share(),
-            firings: firings(&transcript.records()[known..], &transcript.view().count),
+            firings: firings(&transcript.records()[known..], &transcript.view().count, &session.desk().limits),
         })
     }
 

@@ -34,12 +34,14 @@ use scrubjay::{Learns, Remembering, Session};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What the session is called.
+/// What the session is called, and the one in which it is dreamt.
 pub(super) const SESSION: &str = "four-days";
-/// And the one in which it is dreamt.
 const NIGHT: &str = "a-night";
+/// What lies in the folder.
+const HOME: &str = "home";
+const PROJECT: &str = "project";
 
-/// A folder that goes away with whoever holds it, unless it is to be kept.
+/// A folder that goes away with whoever holds it, but for its page, unless all of it is to be kept.
 pub(super) struct Folder {
     path: PathBuf,
     keep: bool,
@@ -76,6 +78,11 @@ impl Folder {
         &self.path
     }
 
+    /// Where the page about the session lies.
+    pub(super) fn page(&self) -> PathBuf {
+        self.path.join("report.html")
+    }
+
     pub(super) fn is_kept(&self) -> bool {
         self.keep
     }
@@ -85,7 +92,10 @@ impl Drop for Folder {
     fn drop(&mut self) {
         if !self.keep {
             // Whatever cannot be removed is the system's to sweep.
-            std::fs::remove_dir_all(&self.path).unwrap_or_default();
+            for name in [HOME, PROJECT] {
+                std::fs::remove_dir_all(self.path.join(name)).unwrap_or_default();
+            }
+            std::fs::remove_dir(&self.path).unwrap_or_default();
         }
     }
 }
@@ -123,7 +133,7 @@ pub(super) struct Setting<'a> {
 impl Stage {
     /// Write the project and sit down.
     pub(super) async fn set(setting: &Setting<'_>, paper: &Paper) -> Result<Self, Failure> {
-        let (home, root) = (setting.folder.join("home"), setting.folder.join("project"));
+        let (home, root) = (setting.folder.join(HOME), setting.folder.join(PROJECT));
         project::write(&root)
             .map_err(|error| Failure::failed(format!("the demo cannot write its project: {error}")))?;
         let arguments = arguments(&root, setting.switches)?;
