@@ -9,6 +9,7 @@ use rustix::termios::tcgetwinsize;
 use scrubjay::secrets::veiled;
 use scrubjay::tools::shown;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::io::{self, Write as _};
 
 /// What a piece of text means; never said by colour alone.
@@ -158,10 +159,20 @@ impl Paper {
         Self { width: self.said_width.unwrap_or_else(seen_width), ..*self }
     }
 
+    /// A text for people; with plain letters alone, signs that this program likes to use are spelled out.
+    pub(crate) fn spelled<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        match (self.glyphs, self.form) {
+            (Glyphs::Ascii, Form::Words) => {
+                text.replace('·', "-").replace('→', "->").replace('…', "...").replace('–', "-").into()
+            }
+            _ => text.into(),
+        }
+    }
+
     /// Data, followed by a line break.
     pub(crate) fn line(&self, text: &str) -> Result<(), Failure> {
         let mut out = io::stdout().lock();
-        writeln!(out, "{text}").and_then(|()| out.flush()).map_err(unwritten)
+        writeln!(out, "{}", self.spelled(text)).and_then(|()| out.flush()).map_err(unwritten)
     }
 
     /// Data for a script: every object says what it is and who made it.
@@ -172,7 +183,7 @@ impl Paper {
     /// Something beside the data. A closed standard error is nobody's loss.
     pub(crate) fn talk(&self, text: &str) {
         if self.volume > Volume::Quiet {
-            writeln!(io::stderr(), "{text}").unwrap_or_default();
+            writeln!(io::stderr(), "{}", self.spelled(text)).unwrap_or_default();
         }
     }
 

@@ -36,7 +36,7 @@ pub(crate) async fn run(
         if seen.as_ref() != Some(&now) || is_stale {
             let picture = draw(&paper)?;
             match &mut screen {
-                Some(screen) => screen.draw(&picture, paper.width)?,
+                Some(screen) => screen.draw(&paper.spelled(&picture), paper.width)?,
                 None => paper.line(&picture)?,
             }
             (seen, drawn) = (Some(now), Instant::now());
