@@ -85,8 +85,13 @@ impl Kept {
     }
 
     /// What of it the person said outright and for good, each by its words: what layer 5 keeps without a model.
-    pub(super) fn outright(&self) -> Vec<u64> {
-        let prose = |words: &&Words| matches!(words.origin, Origin::Person | Origin::Model);
+    /// A long message is a document: nothing in it is said outright.
+    pub(super) fn outright(&self, limits: &Limits) -> Vec<u64> {
+        let longest = limits.quoted_message_tokens.saturating_mul(limits.text_bytes_per_token);
+        let prose = |words: &&Words| match words.origin {
+            Origin::Person => words.parts.iter().map(weight).sum::<u64>() <= longest,
+            origin => origin == Origin::Model,
+        };
         let text = |part: &Part| matches!(part, Part::Text(_)).then(|| block(part, usize::MAX));
         let messages: Vec<Arc<Message>> = (1..)
             .zip(self.said.iter().filter(prose))
@@ -102,7 +107,8 @@ impl Kept {
         if self.is_full || self.said.is_empty() {
             return None;
         }
-        let most = usize::try_from(limits.anchor_scan_bytes).unwrap_or(usize::MAX);
+        // Of what tools answered, the beginning: whole files are full of names that nobody meant.
+        let most = usize::try_from(limits.preview_bytes).unwrap_or(usize::MAX);
         let whole = |words: &Words| words.parts.iter().map(|part| block(part, most)).collect();
         let messages: Vec<Arc<Message>> =
             (1..).zip(&self.said).map(|(number, words)| message(number, words, whole(words))).collect();

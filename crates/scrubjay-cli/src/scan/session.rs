@@ -415,7 +415,7 @@ impl<'a> Reader<'a> {
     }
 
     fn summarised(&mut self, summary: &str) {
-        self.session.outright.extend(self.kept.outright());
+        self.session.outright.extend(self.kept.outright(self.limits));
         let checked = self.kept.check(summary, self.limits);
         if let Some(compaction) = self.session.compactions.last_mut().filter(|last| last.checked.is_none()) {
             compaction.checked = checked;
@@ -424,7 +424,7 @@ impl<'a> Reader<'a> {
     }
 
     fn finish(mut self) -> Option<Session> {
-        self.session.outright.extend(self.kept.outright());
+        self.session.outright.extend(self.kept.outright(self.limits));
         self.known.then_some(self.session)
     }
 }
