@@ -124,10 +124,12 @@ fn repeats_others(history: &[Arc<Message>], added: &str, is_memory: impl Fn(&str
     let length = RUN.min(words.len()).max(1);
     let mut runs: BTreeSet<&[String]> = words.windows(length).collect();
     let spoken = history.iter().filter(|message| message.origin == Origin::Person);
+    let mut own_words = BTreeSet::new();
     for said in spoken.map(|message| content_sequence(&own(message))) {
         said.windows(length).for_each(|run| {
             runs.remove(run);
         });
+        own_words.extend(said);
     }
     let is_foreign = |call: &ToolUse| {
         let path = call.input["file_path"].as_str().unwrap_or_default();
@@ -142,6 +144,7 @@ fn repeats_others(history: &[Arc<Message>], added: &str, is_memory: impl Fn(&str
             _ => message.tool_results().filter(|one| foreign.contains(&one.call)).map(ToolResult::text).collect(),
         };
         told.iter().any(|text| content_sequence(text).windows(length).any(|run| runs.contains(run)))
+            || borrows(added, &own_words, told.iter().map(String::as_str))
     })
 }
 
