@@ -2,7 +2,7 @@
 //! compares words: what the person said is trusted, what only a tool, a page or the model itself said is not.
 
 use super::provenance::{Basis, Source, Speaker, Trust};
-use super::recall::{content_sequence, content_words};
+use super::recall::{content_sequence, content_words, words};
 use crate::message::{Block, Message, Origin, ToolCallId, ToolResult, ToolUse};
 use crate::prompts;
 use crate::tool::Occasion;
@@ -74,7 +74,7 @@ const OWN: &[&str] = &["Write", "Edit", "Tasks", "Plan", "Skill"];
 const AGENT: &str = "Agent";
 const QUOTED_CHARS: usize = 300;
 /// So many telling words in a row that somebody else wrote, and the person did not, are no accident.
-pub(super) const RUN: usize = 3;
+const RUN: usize = 3;
 
 /// What the words that are added to a memory rest on. `is_memory` says which files are memories themselves.
 pub(super) fn basis(occasion: &Occasion, added: &str, is_memory: impl Fn(&str) -> Option<String>) -> Basis {
@@ -124,10 +124,12 @@ fn repeats_others(history: &[Arc<Message>], added: &str, is_memory: impl Fn(&str
     let length = RUN.min(words.len()).max(1);
     let mut runs: BTreeSet<&[String]> = words.windows(length).collect();
     let spoken = history.iter().filter(|message| message.origin == Origin::Person);
+    let mut own_words = BTreeSet::new();
     for said in spoken.map(|message| content_sequence(&own(message))) {
         said.windows(length).for_each(|run| {
             runs.remove(run);
         });
+        own_words.extend(said);
     }
     let is_foreign = |call: &ToolUse| {
         let path = call.input["file_path"].as_str().unwrap_or_default();
@@ -142,6 +144,24 @@ fn repeats_others(history: &[Arc<Message>], added: &str, is_memory: impl Fn(&str
             _ => message.tool_results().filter(|one| foreign.contains(&one.call)).map(ToolResult::text).collect(),
         };
         told.iter().any(|text| content_sequence(text).windows(length).any(|run| runs.contains(run)))
+            || borrows(added, &own_words, told.iter().map(String::as_str))
+    })
+}
+
+/// Whether a text borrows words in a row from others: three telling ones of which the person did not say all, two of which they
+/// said neither, or four word for word, small ones included, with a telling one that they did not say.
+pub(super) fn borrows<'a>(text: &str, own: &BTreeSet<String>, mut others: impl Iterator<Item = &'a str>) -> bool {
+    let is_own = |word: &String| own.contains(word);
+    let (telling, spoken) = (content_sequence(text), words(text).collect::<Vec<_>>());
+    let three = telling.windows(RUN).filter(|run| !run.iter().all(is_own));
+    let two = telling.windows(RUN - 1).filter(|run| !run.iter().any(is_own));
+    let foreign: BTreeSet<&[String]> = three.chain(two).collect();
+    let verbatim = spoken.windows(RUN + 1).filter(|run| !content_words(&run.join(" ")).is_subset(own));
+    let verbatim: BTreeSet<&[String]> = verbatim.collect();
+    others.any(|said| {
+        let (telling, spoken) = (content_sequence(said), words(said).collect::<Vec<_>>());
+        (RUN - 1..=RUN).any(|length| telling.windows(length).any(|run| foreign.contains(run)))
+            || spoken.windows(RUN + 1).any(|run| verbatim.contains(run))
     })
 }
 

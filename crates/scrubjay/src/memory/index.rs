@@ -48,14 +48,15 @@ pub(super) fn line(entry: &Entry, path: &str, limits: &Limits) -> String {
     }
 }
 
-/// A topic whose description fits its line; what does not fit moves into the text. `None` if it fits as it is.
+/// A topic whose description fits its line; what does not fit moves into the text. `None` if it fits as it is, or is short and only
+/// its name and path are long: that one is cut in its line alone, since recall reads all of it.
 pub(super) fn fitted(topic: &Topic, path: &str, limits: &Limits) -> Option<Topic> {
-    const LEAST: usize = 20;
+    const SHORT: usize = 80;
     let description = one_line(&topic.description);
     let title = topic.name.chars().count().min(TITLE);
     let taken = title + path.chars().count() + "- []() — ".chars().count();
-    let room = usize::try_from(limits.index_line_chars).unwrap_or(usize::MAX).saturating_sub(taken);
-    if description.chars().count() <= room || room < LEAST {
+    let room = usize::try_from(limits.index_line_chars).unwrap_or(usize::MAX).saturating_sub(taken).max(SHORT);
+    if description.chars().count() <= room {
         return None;
     }
     let end = description.char_indices().nth(room).map_or(description.len(), |(at, _)| at);

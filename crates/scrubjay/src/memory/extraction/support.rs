@@ -1,9 +1,9 @@
 //! Whether a memory says what its quotations say. Code compares words: a true quotation must not carry an invented fact.
 
 use super::super::Topic;
-use super::super::footing::{MOST, RUN, SOME, shared};
+use super::super::footing::{MOST, SOME, borrows, shared};
 use super::super::provenance::Speaker;
-use super::super::recall::{content_sequence, content_words};
+use super::super::recall::content_words;
 use super::evidence::{Statement, plain, sentences};
 use crate::dates::{self, When};
 use crate::prompts;
@@ -137,20 +137,13 @@ impl<'a> Cited<'a> {
     }
 }
 
-/// Whether a text repeats telling words in a row that others said there: three of which the person never said one, or two of which
-/// they said neither. Then it carries what others want remembered, whomever it cites.
+/// Whether a text borrows from what others said there: then it carries what they want remembered, whomever it cites.
 pub(super) fn repeats_others(text: &str, before: Option<&str>, statements: &[Statement]) -> bool {
     let (person, others): (Vec<&Statement>, Vec<&Statement>) =
         statements.iter().partition(|one| one.speaker == Speaker::Person);
     let mut own = content_words(before.unwrap_or_default());
     person.iter().for_each(|one| own.extend(content_words(&one.text)));
-    let words = content_sequence(text);
-    let is_own = |word: &String| own.contains(word);
-    let long = words.windows(RUN).filter(|run| !run.iter().all(is_own));
-    let short = words.windows(RUN - 1).filter(|run| !run.iter().any(is_own));
-    let foreign: BTreeSet<&[String]> = long.chain(short).collect();
-    let repeats = |said: &[String]| (RUN - 1..=RUN).any(|length| said.windows(length).any(|run| foreign.contains(run)));
-    !foreign.is_empty() && others.iter().any(|one| repeats(&content_sequence(&one.text)))
+    borrows(text, &own, others.iter().map(|one| one.text.as_str()))
 }
 
 /// A body without the sentences that code itself puts into a memory: they say how to use it, and nobody has to have said them.
