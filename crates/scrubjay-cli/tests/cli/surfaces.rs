@@ -386,7 +386,7 @@ async fn help_and_the_manual_come_from_one_tree() {
     let help = stage.run(&["--help"]).ended_with(0).out;
     let first = |words: &str| help.find(words).unwrap_or_else(|| panic!("{words} in {help}"));
     assert!(
-        first("Everyday:\n  chat ") < first("Memory:")
+        first("Everyday:\n  demo ") < first("Memory:")
             && first("Measure:") < first("Care:")
             && first("Care:") < first("Options:")
     );
