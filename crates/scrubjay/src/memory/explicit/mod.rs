@@ -26,6 +26,7 @@ use crate::secrets;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use phrase::{Phrase, Sense};
+use std::cell::LazyCell;
 use std::sync::Arc;
 use words::Tongue;
 
@@ -146,7 +147,7 @@ impl Reading<'_> {
             return;
         }
         let is_document = sentences.len() > DOCUMENT;
-        let has_task = sentences.iter().any(|sentence| phrase::is_task(sentence.text));
+        let has_task = LazyCell::new(|| sentences.iter().any(|sentence| phrase::is_task(sentence.text)));
         let mut here: Vec<Found> = Vec::new();
         let mut last: Option<(usize, Sense)> = None;
         for (at, sentence) in sentences.iter().enumerate() {
@@ -155,7 +156,7 @@ impl Reading<'_> {
                 continue;
             }
             let Some(phrase) = phrase::of(sentence.text) else { continue };
-            let of_task = has_task && !doubt::outlives_task(phrase.sense, sentence.text);
+            let of_task = !doubt::outlives_task(phrase.sense, sentence.text) && *has_task;
             if of_task || (is_document && !phrase.sense.is_asked_for()) || self.is_answer(&phrase, sentence.text) {
                 continue;
             }
