@@ -184,7 +184,7 @@ impl Page {
     /// A memory that was changed: the lines that came and went.
     fn changed(&self, changed: &Changed) -> Vec<String> {
         if changed.is_gone {
-            let words = format!("  − {} (its words stand in another memory now)", changed.path);
+            let words = format!("  − {}: merged, the old text is in the trash", changed.path);
             return vec![self.ink.dye(AnsiColor::Red.on_default(), &clipped_line(&words, self.width))];
         }
         let mut lines = vec![format!("  ~ {}", changed.path)];

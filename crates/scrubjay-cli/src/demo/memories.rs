@@ -70,11 +70,14 @@ pub(super) fn dreamt(played: &Played) -> Result<Option<Dreamt>, Failure> {
     let mut proposed: Vec<Changed> = steps.map(|diff| Changed::of(&diff)).collect();
     changed.sort_by_key(|one| one.is_gone);
     proposed.sort_by_key(|one| one.is_gone);
+    // What the dream has settled is no question any more.
+    let is_open = |finding: &String| !changed.iter().any(|one: &Changed| finding.contains(&one.path));
+    let findings = landed.report.findings.iter().map(ToString::to_string).filter(is_open).collect();
     Ok(Some(Dreamt {
         changed,
         proposed,
         reasons: proposal.flat_map(|proposal| proposal.reasons.clone()).collect(),
-        findings: landed.report.findings.iter().map(ToString::to_string).collect(),
+        findings,
         usd: night.usd,
     }))
 }

@@ -52,7 +52,7 @@ impl Folder {
     pub(super) fn temporary(environment: &Environment) -> Result<Self, Failure> {
         let base = environment.get("TMPDIR").filter(|dir| !dir.is_empty()).unwrap_or("/tmp");
         let path = Path::new(base).join(format!("scrubjay-demo-{}", uuid::Uuid::now_v7().simple()));
-        Self::made(path, false)
+        Ok(Self { path: made(&path)?, keep: false })
     }
 
     /// The one the person named. What lies in it is not touched: it must be empty.
@@ -61,17 +61,7 @@ impl Folder {
             return Err(Failure::usage(format!("{} is not empty", path.display()))
                 .fix("name a folder that does not exist yet; the demo does not write over anything"));
         }
-        Self::made(path.to_owned(), true)
-    }
-
-    fn made(path: PathBuf, keep: bool) -> Result<Self, Failure> {
-        let unusable = |error: std::io::Error| {
-            Failure::failed(format!("the demo cannot write to {}: {error}", path.display()))
-                .fix("name a folder that you may write to with --keep DIR")
-        };
-        create_dir_private(&path).map_err(unusable)?;
-        let path = path.canonicalize().map_err(unusable)?;
-        Ok(Self { path, keep })
+        Ok(Self { path: made(path)?, keep: true })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -86,6 +76,14 @@ impl Folder {
     pub(super) fn is_kept(&self) -> bool {
         self.keep
     }
+}
+
+/// Make a folder for its owner alone, and say where it really is.
+fn made(path: &Path) -> Result<PathBuf, Failure> {
+    create_dir_private(path).and_then(|()| path.canonicalize()).map_err(|error| {
+        Failure::failed(format!("the demo cannot write to {}: {error}", path.display()))
+            .fix("name a folder that you may write to with --keep DIR")
+    })
 }
 
 impl Drop for Folder {
