@@ -5,7 +5,7 @@
 use super::slash::COMMANDS;
 use crate::failure::Failure;
 use crate::paper::Ink;
-use rustix::termios::tcgetwinsize;
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
 use rustyline::highlight::Highlighter;
@@ -51,11 +51,14 @@ pub(super) struct Keyboard {
     wanted: mpsc::Sender<Wanted>,
     /// Lines for above the one that is being typed; where there is no terminal, there is nothing above.
     above: Option<mpsc::Sender<String>>,
+    /// How the terminal was before anybody read from it.
+    before: Option<Termios>,
 }
 
 impl Keyboard {
     /// Begin to listen.
     pub(super) fn start(history: &Path, ink: Ink, limits: &Limits) -> Result<Self, Failure> {
+        let before = tcgetattr(std::io::stdin()).ok();
         let silent = |error: ReadlineError| Failure::failed(format!("the terminal cannot be read: {error}"));
         let remembered = usize::try_from(limits.history_lines).unwrap_or(usize::MAX);
         let config = Config::builder()
@@ -73,7 +76,7 @@ impl Keyboard {
         };
         let (wanted, asked) = mpsc::channel();
         thread("keyboard", move || listen(&asked, editor, history.as_deref()))?;
-        Ok(Self { wanted, above })
+        Ok(Self { wanted, above, before })
     }
 
     /// How many columns the terminal has, where lines can be shown and taken back.
@@ -85,6 +88,15 @@ impl Keyboard {
     /// Show a line above the one that is being typed. Whether that can be done here.
     pub(super) fn print(&self, line: &str) -> bool {
         self.above.as_ref().is_some_and(|above| above.send(format!("{line}\n")).is_ok())
+    }
+
+    /// Leave the terminal as it was, although somebody still reads from it.
+    pub(super) fn give_back(&self) {
+        if let Some(before) = &self.before
+            && let Err(error) = tcsetattr(std::io::stdin(), OptionalActions::Drain, before)
+        {
+            tracing::warn!(%error, "the terminal was not put back");
+        }
     }
 
     /// The next line. A reader that is gone has come to its end.

@@ -1,8 +1,8 @@
 //! While the person types: what happens meanwhile is shown above the line, and nobody waits for an answer unheard.
 
-use super::Chat;
 use super::agents::Following;
 use super::keyboard::{Purpose, Typed};
+use super::{AGAIN, Chat, is_second};
 use crate::failure::Failure;
 use crate::happening::Happening;
 use crate::paper::unwritten;
@@ -21,6 +21,7 @@ impl Chat {
         mut following: Option<Following>,
     ) -> Result<Typed, Failure> {
         let mut look = tokio::time::interval(LOOK);
+        let moment = Duration::from_millis(self.seat.workplace.limits.second_interrupt_ms);
         let typed = {
             let mut reading = pin!(self.keyboard.read(prompt, purpose));
             loop {
@@ -33,6 +34,14 @@ impl Chat {
                             vec!["an agent asks for your permission: press Enter to hear it".to_owned()]
                         }
                     },
+                    // The key comes as a signal as long as nobody reads, in the moment between two lines for example.
+                    _ = self.ctrl_c.recv(), if purpose == Purpose::Question => {
+                        if is_second(&mut self.interrupted, moment) {
+                            self.keyboard.give_back();
+                            break Typed::End;
+                        }
+                        vec![AGAIN.to_owned()]
+                    }
                     _ = look.tick(), if following.is_some() => {
                         following.iter_mut().flat_map(Following::news).collect()
                     }

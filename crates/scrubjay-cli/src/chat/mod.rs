@@ -114,6 +114,14 @@ pub(crate) async fn run(arguments: &Arguments, seat: Seat, paper: &Paper) -> Res
     left
 }
 
+/// What a Ctrl-C is answered that stops nothing.
+const AGAIN: &str = "Ctrl-C again leaves";
+
+/// Whether this Ctrl-C comes soon after another one; otherwise it is the first.
+fn is_second(interrupted: &mut Option<Instant>, moment: Duration) -> bool {
+    interrupted.replace(Instant::now()).is_some_and(|when| when.elapsed() < moment)
+}
+
 impl Chat {
     async fn choose_beginning(&mut self, arguments: &Arguments) -> Result<Option<Beginning>, Failure> {
         if arguments.session.resume.as_deref() != Some("") {
@@ -255,11 +263,10 @@ impl Chat {
     /// Ctrl-C while nothing is going on: soon after another one it leaves.
     fn interrupt_at_rest(&mut self) -> Result<Next, Failure> {
         let moment = Duration::from_millis(self.seat.workplace.limits.second_interrupt_ms);
-        if self.interrupted.is_some_and(|when| when.elapsed() < moment) {
+        if is_second(&mut self.interrupted, moment) {
             return Ok(Next::Leave);
         }
-        self.interrupted = Some(Instant::now());
-        self.aside("Ctrl-C again leaves")?;
+        self.aside(AGAIN)?;
         Ok(Next::Stay)
     }
 

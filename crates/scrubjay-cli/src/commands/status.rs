@@ -256,7 +256,11 @@ impl Standing {
                 ("scrubjay -c", "go on where you stopped"),
                 ("scrubjay context", "what is in the window now"),
             ]),
-            None => steps.push(("scrubjay chat", "talk; works on the files of this folder")),
+            None => steps.extend([
+                ("scrubjay demo", "all seven layers at work, in a folder of their own"),
+                ("scrubjay scan", "what they would have done in your sessions so far"),
+                ("scrubjay chat", "talk; works on the files of this folder"),
+            ]),
         }
         steps.push(("scrubjay -p \"a question\"", "one answer, for scripts"));
         if self.memory.as_ref().is_some_and(|memory| memory.memories > 0) {

@@ -9,6 +9,7 @@ use scrubjay::model::Model as _;
 use scrubjay::transcript::{Entry, Record};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 
 /// What a session was billed.
@@ -99,27 +100,25 @@ impl Recoverable {
                     said.insert(&message.id, said.len());
                     answered.extend(message.tool_results().map(|result| result.call.clone()));
                 }
-                Entry::Spilled(spilled) => {
-                    let held = std::fs::metadata(&spilled.file).map(|file| file.len());
-                    match held.is_ok_and(|bytes| bytes == spilled.bytes) {
-                        true => {
-                            (found.stored, found.stored_bytes) = (found.stored + 1, found.stored_bytes + spilled.bytes)
-                        }
-                        false => found.lost += 1,
-                    }
-                }
+                Entry::Spilled(spilled) => found.count_stored(&spilled.file, spilled.bytes),
                 Entry::Cleared { results, .. } => found.count_cleared(results, &answered),
-                Entry::Compacted(compaction) => {
-                    // What stands before its end was replaced by it or by an earlier one.
-                    match said.get(&compaction.last) {
-                        Some(end) => found.compacted = found.compacted.max(*end as u64 + 1),
-                        None => found.lost += 1,
-                    }
-                }
+                // What stands before its end was replaced by it or by an earlier one.
+                Entry::Compacted(compaction) => match said.get(&compaction.last) {
+                    Some(end) => found.compacted = found.compacted.max(*end as u64 + 1),
+                    None => found.lost += 1,
+                },
                 _ => {}
             }
         }
         found
+    }
+
+    fn count_stored(&mut self, file: &Path, bytes: u64) {
+        if std::fs::metadata(file).is_ok_and(|file| file.len() == bytes) {
+            (self.stored, self.stored_bytes) = (self.stored + 1, self.stored_bytes + bytes);
+        } else {
+            self.lost += 1;
+        }
     }
 
     fn count_cleared(&mut self, results: &[ToolCallId], answered: &BTreeSet<ToolCallId>) {

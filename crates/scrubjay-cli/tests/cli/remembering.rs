@@ -100,6 +100,7 @@ async fn recalled_memories_are_their_own_part_of_the_window() {
         terminal.type_line("/context");
         let screen = terminal.wait_for("tokens left until");
         assert!(screen.contains("memory"), "{screen}");
+        terminal.wait_for_prompt();
         terminal.press(CTRL_D);
         assert!(terminal.wait_for_end().success());
     });
