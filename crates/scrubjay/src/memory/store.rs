@@ -429,10 +429,12 @@ impl Memory {
         };
         self.check_size(&edit.path, &text)?;
         let (path, text, what) = self.reconciled(&edit, text, now.as_ref())?;
-        let was = if path == edit.path { now } else { None };
+        // A version that lies beside it already is not put beside itself.
+        let was = if path == edit.path { now } else { self.text(&path)?.filter(|(_, beside)| *beside == text) };
         let old = was.as_ref().map(|(_, text)| text.as_str());
         if old == Some(text.as_str()) && rests.is_none() {
-            return Ok((None, outcome(What::Unchanged, String::new())));
+            let what = if path == edit.path { What::Unchanged } else { what };
+            return Ok((None, outcome(what, String::new())));
         }
         let outcome = outcome(what, diff::in_one_line(old, Some(&text)));
         let modified = was.as_ref().filter(|_| edit.keeps_age).map(|(entry, _)| entry.stamp.modified);

@@ -234,3 +234,14 @@ proptest! {
         run.compare();
     }
 }
+
+// spec: D10
+#[test]
+fn a_version_that_lies_beside_a_memory_already_is_not_put_there_again() {
+    let mut run = Run::new();
+    for step in [Step::OutsideWrite(0, 0), Step::SaveStale(0, 5, 1), Step::Reopen, Step::SaveStale(0, 5, 1)] {
+        run.step(&step);
+        run.compare();
+    }
+    assert_eq!(run.model.len(), 2, "{:?}", run.model.keys());
+}
