@@ -65,7 +65,7 @@ pub(crate) struct Request {
     /// What each layer kept out of it by then, estimated.
     #[serde(serialize_with = "by_word")]
     pub(crate) kept_out: BTreeMap<Layer, u64>,
-    /// What would have stood there otherwise, estimated.
+    /// What would have stood there otherwise, estimated: nothing kept out, but compacted when it is full.
     pub(crate) without: u64,
     /// How long nothing was asked before it.
     pub(crate) pause_seconds: Option<i64>,

@@ -244,6 +244,7 @@ struct Receipt {
     called: Called,
     misses: Vec<Miss>,
     kept_out: BTreeMap<Layer, u64>,
+    more_without: i64,
     net: Amount,
 }
 
@@ -263,6 +264,7 @@ impl Booked {
                     called: called.clone(),
                     misses: std::mem::take(&mut announced),
                     kept_out: account.kept_out(),
+                    more_without: account.more_without(),
                     net: account.savings().net(),
                 }),
                 Row::Announced { cause, .. } => {
@@ -284,13 +286,13 @@ impl Booked {
     fn requests(&self, walked: Vec<(Point, Call, String)>) -> Vec<Request> {
         let mut left = self.receipts.iter();
         let (mut requests, mut last): (Vec<Request>, Option<Timestamp>) = (Vec::new(), None);
-        let (mut kept_out, mut net) = (BTreeMap::new(), Amount::default());
+        let (mut kept_out, mut more, mut net) = (BTreeMap::new(), 0, Amount::default());
         for (point, call, asked) in walked {
             let mut ahead = left.clone();
             let found = ahead.find(|receipt| receipt.called.usage == call.usage && receipt.called.model == call.model);
             if let Some(receipt) = found {
                 left = ahead;
-                (kept_out, net) = (receipt.kept_out.clone(), receipt.net);
+                (kept_out, more, net) = (receipt.kept_out.clone(), receipt.more_without, receipt.net);
             }
             let called = found.map(|receipt| &receipt.called);
             let took = called.map_or(0, |called| i64::try_from(called.duration_ms).unwrap_or(0) / 1_000);
@@ -301,7 +303,7 @@ impl Booked {
                 asked,
                 model: told(&call.model, LONGEST),
                 usage: call.usage,
-                without: point.filling.total + kept_out.values().sum::<u64>(),
+                without: point.filling.total.saturating_add_signed(more),
                 filling: point.filling,
                 kept_out: kept_out.clone(),
                 pause_seconds: last.map(|last| (point.at.as_second() - last.as_second() - took).max(0)),

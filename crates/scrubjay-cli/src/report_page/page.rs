@@ -155,7 +155,7 @@ fn glance(report: &SessionReport) -> Tag {
     let used = figure("window.used", window.used, &short(window.used));
     let of = format!("tokens, {} % of {}", percent(window.used, window.window), round(window.window));
     let last = report.requests.len() - 1;
-    let out = report.requests.last().map_or(0, |request| request.without - request.filling.total);
+    let out = report.requests.last().map_or(0, |request| request.kept_out.values().sum());
     let without = report.requests.last().map_or(0, |request| request.without);
     let without = figure(&format!("requests.{last}.without"), without, &short(without));
     let rate = report.cache.hit_rate;
@@ -174,7 +174,7 @@ fn glance(report: &SessionReport) -> Tag {
     tag("dl")
         .class("glance")
         .with(one("in the window", used, of, if last == 0 { "estimated" } else { "reported" }))
-        .with(one("would have been", without, format!("tokens, {} kept out", short(out)), "estimated"))
+        .with(one("would have been", without, format!("tokens; {} are kept out", short(out)), "estimated"))
         .with(one("from the cache", rate, "of the input".to_owned(), "reported"))
         .with(one("saved", net, billed, "estimated"))
         .with(one(

@@ -308,6 +308,14 @@ impl Account {
         standing.filter(|(_, tokens)| *tokens > 0).collect()
     }
 
+    /// How many tokens more the same conversation would hold without us, where it is compacted when its window is full; fewer
+    /// once that has dropped more than we keep out.
+    pub fn more_without(&self) -> i64 {
+        let all: u64 = self.standing.values().map(|standing| standing.tokens).sum();
+        let signed = |tokens| i64::try_from(tokens).unwrap_or(i64::MAX);
+        signed(all) - signed(self.dropped)
+    }
+
     /// What it all comes to.
     pub fn savings(&self) -> &Savings {
         &self.savings
@@ -543,9 +551,11 @@ mod tests {
         let mut rows = vec![removed(0, Layer::ToolResults, 80_000, Sent::Before), asked(1, 20_000)];
         let near = |found: f64, tokens: f64| assert!((found - tokens).abs() < 1.0, "{found} is not {tokens}");
         near(gross(&rows), 80_000.0);
+        assert_eq!(Account::of(&rows).more_without(), 80_000);
         // Without us it would hold 160,000 now: it is read once more to be summarised, and 50,000 are left of it.
         rows.extend([removed(2, Layer::Microcompaction, 20_000, Sent::Before), asked(3, 60_000)]);
         near(gross(&rows), 80_000.0 + 150_000.0);
+        assert_eq!(Account::of(&rows).more_without(), 50_000 - 60_000);
         rows.push(asked(4, 70_000));
         near(gross(&rows), 80_000.0 + 150_000.0);
         // It stands at 60,000. We compact to 10,000, and are below it again.

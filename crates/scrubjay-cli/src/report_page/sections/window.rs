@@ -16,7 +16,8 @@ use std::collections::BTreeSet;
 /// The window after each request.
 pub(in crate::report_page) fn window(report: &SessionReport, zone: &TimeZone) -> Html {
     let lede = "Each column is one request to the model; its height is what stood in the window afterwards, by what put it \
-                there. The bars below show when a layer acted. The dashed line is what the same conversation would have taken.";
+                there. The bars below show when a layer acted. The dashed line is the same conversation without \
+                the layers, compacted when it is full.";
     let charts = Room::BOTH.map(|room| window_chart::chart(report, zone, room));
     section("window", "Window over turns", lede)
         .with(tag("figure").all(charts))
