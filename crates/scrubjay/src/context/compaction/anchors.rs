@@ -4,10 +4,12 @@
 use crate::limits::Limits;
 use crate::message::{Kind, Message, Origin};
 use crate::prose::{gist, head};
+use regex::Regex;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::borrow::Borrow;
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
 /// What kind of string it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -189,24 +191,15 @@ pub fn in_text(text: &str) -> Vec<(Sort, String)> {
     found
 }
 
+/// What a line that reports an error holds near its beginning.
+static ERROR: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"[Ee]rror:|error\[|ERROR|panic:|panicked at|Exception:|fatal:|FAIL|Traceback").ok());
+
 /// A line that reports an error, shortened.
 pub fn error_line(line: &str) -> Option<String> {
-    const MARKS: &[&str] = &[
-        "error:",
-        "Error:",
-        "error[",
-        "ERROR",
-        "panic:",
-        "panicked at",
-        "Exception:",
-        "fatal:",
-        "FAIL",
-        "--- FAIL",
-        "Traceback",
-    ];
     let line = line.trim();
-    let near = head(line, 60);
-    MARKS.iter().any(|mark| near.contains(mark)).then(|| gist(line, 160)).filter(|line| line.len() > 8)
+    let is_error = ERROR.as_ref()?.is_match(head(line, 60));
+    is_error.then(|| gist(line, 160)).filter(|line| line.len() > 8)
 }
 
 fn in_chunk(chunk: &str, found: &mut Vec<(Sort, String)>) {
@@ -215,7 +208,10 @@ fn in_chunk(chunk: &str, found: &mut Vec<(Sort, String)>) {
         found.push((Sort::Url, link.trim_end_matches(['.', ',', ';', ':']).to_owned()));
         return;
     }
-    let breaks = |c: char| "\"'`()[]{}<>,;|=*!?&\\…，。；：、（）「」".contains(c);
+    let breaks = |c: char| {
+        matches!(c, '"' | '\'' | '`' | '(' | ')' | '[' | ']' | '{' | '}' | '<' | '>' | ',' | ';' | '|' | '=' | '*')
+            || matches!(c, '!' | '?' | '&' | '\\' | '…' | '，' | '。' | '；' | '：' | '、' | '（' | '）' | '「' | '」')
+    };
     for token in chunk.split(breaks).filter(|token| token.len() > 1) {
         let token = token.trim_end_matches(['.', ':', '-']).trim_start_matches(':');
         if token.starts_with('/') && chunk.contains(&format!("<{token}>")) {

@@ -140,6 +140,10 @@ impl Reading<'_> {
         let text = own(self.message);
         let text = doubt::unpasted(&text);
         let sentences = own_sentences(text);
+        // Most of what is said is nothing of the kind, and there is nothing to take back.
+        if all.is_empty() && sentences.iter().all(|sentence| phrase::of(sentence.text).is_none()) {
+            return;
+        }
         if sentences.iter().any(|sentence| doubt::is_off_the_record(sentence.text)) {
             return all.truncate(self.before(all));
         }
