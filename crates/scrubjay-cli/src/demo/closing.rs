@@ -16,6 +16,9 @@ pub(super) struct Page {
     pub(super) width: usize,
 }
 
+/// What a receipt of half a session says.
+const ENDED_EARLY: &str = "The first run ended before the session did, because its window was full and nothing made room: the two cannot be compared.";
+
 impl Page {
     fn heading(&self, words: &str) -> String {
         format!("\n{}", self.ink.paint(Tone::Strong, words))
@@ -68,10 +71,11 @@ impl Page {
         lines
     }
 
-    pub(super) fn receipt(&self, receipt: &Receipt) -> Vec<String> {
+    /// What both runs took. `cut` says why the first one ended early, if it did.
+    pub(super) fn receipt(&self, receipt: &Receipt, cut: Option<&str>) -> Vec<String> {
         let Receipt { with, without, savings, breaks, recoverable } = receipt;
         let mut lines = vec![self.heading("The receipt")];
-        lines.extend(self.compared(with, without));
+        lines.extend(self.compared(with, without, cut));
         lines.push(String::new());
         lines.extend(self.netted(savings));
         lines.push(String::new());
@@ -81,7 +85,9 @@ impl Page {
     }
 
     /// Both runs beside each other.
-    fn compared(&self, with: &Bill, without: &Bill) -> Vec<String> {
+    fn compared(&self, with: &Bill, without: &Bill, cut: Option<&str>) -> Vec<String> {
+        // Half a session is not cheaper than a whole one.
+        let change = |with: f64, without: f64| if cut.is_some() { String::new() } else { change(with, without) };
         let row = |name: &str, of: &dyn Fn(&Bill) -> String, change: String| {
             format!("  {name:<34}{:>12}{:>14}{change:>10}", of(with), of(without))
         };
@@ -99,6 +105,7 @@ impl Page {
              when the window is full. Both are billed by the published caching rules at the prices of {BILLED_AS}."
         );
         lines.extend(self.wrapped(&how, 2).iter().map(|line| self.faint(line)));
+        lines.extend(cut.into_iter().flat_map(|_| self.wrapped(ENDED_EARLY, 2)));
         lines
     }
 

@@ -230,7 +230,7 @@ impl Show {
     fn close(&self, all: &Outcome, folder: &Folder) -> Result<(), Failure> {
         let page = &self.page;
         let mut lines: Vec<String> = all.played.cut.iter().flat_map(|cut| page.paragraph(cut)).collect();
-        lines.extend(page.receipt(&all.receipt));
+        lines.extend(page.receipt(&all.receipt, all.played.cut.as_deref()));
         lines.extend(page.kept(&all.kept));
         lines.extend(page.memories(&all.memories));
         lines.extend(all.dream.iter().flat_map(|dream| page.dream(dream)));

@@ -16,13 +16,17 @@ fn temporary(stage: &Stage) -> std::path::PathBuf {
     folder
 }
 
+/// The program with these words; however busy the machine is, to its end.
+fn run(stage: &Stage, words: &[&str]) -> Ran {
+    let mut command = stage.command(words);
+    Ran::from(block(|| command.env("TMPDIR", temporary(stage)).output().unwrap()))
+}
+
 // spec: U1
 #[tokio::test(flavor = "multi_thread")]
 async fn in_four_days_every_layer_fires_and_everything_is_accounted_for() {
     let stage = Stage::offline();
-    let mut whole = stage.command(&["demo", "--fast"]);
-    // However busy the machine is, it comes to its end.
-    let played = Ran::from(block(|| whole.env("TMPDIR", temporary(&stage)).output().unwrap())).ended_with(0);
+    let played = run(&stage, &["demo", "--fast"]).ended_with(0);
     for part in [
         "turn 120 of 120",
         "└ Thursday",
@@ -88,7 +92,7 @@ async fn its_numbers_are_those_of_the_session_it_wrote_and_change_with_every_lay
     let stage = Stage::offline();
     let kept = stage.project().join("kept");
     let place = kept.display().to_string();
-    let played = stage.run(&["demo", "--fast", "--turns", "30", "--json", "--keep", &place]).ended_with(0).json();
+    let played = run(&stage, &["demo", "--fast", "--turns", "30", "--json", "--keep", &place]).ended_with(0).json();
     let look = |words: &[&str]| {
         let mut command = stage.command(&[words, &["--session", "four-days", "--json"]].concat());
         command.env("SCRUBJAY_HOME", kept.join("home")).current_dir(kept.join("project"));
@@ -109,7 +113,7 @@ async fn its_numbers_are_those_of_the_session_it_wrote_and_change_with_every_lay
     );
     assert!(same_in_the_record(&kept, played["turns"].as_array().unwrap()) > 15);
 
-    let without = stage.run(&["demo", "--fast", "--turns", "30", "--json", "--without", "1"]).ended_with(0).json();
+    let without = run(&stage, &["demo", "--fast", "--turns", "30", "--json", "--without", "1"]).ended_with(0).json();
     let fired = |played: &Value| {
         let all =
             played["turns"].as_array().unwrap().iter().flat_map(|turn| turn["layers"].as_array().unwrap().clone());
@@ -173,8 +177,21 @@ async fn what_is_there_is_not_written_over_and_nonsense_is_told() {
     let stage = Stage::offline();
     stage.write("mine.txt", "mine");
     let place = stage.project().display().to_string();
-    stage.run(&["demo", "--keep", &place]).ended_with(2).complained_about(&["is not empty"]);
-    stage.run(&["demo", "--turns", "0"]).ended_with(2);
-    stage.run(&["demo", "--without", "luck"]).ended_with(2).complained_about(&["tool-results"]);
+    run(&stage, &["demo", "--keep", &place]).ended_with(2).complained_about(&["is not empty"]);
+    run(&stage, &["demo", "--turns", "0"]).ended_with(2);
+    run(&stage, &["demo", "--without", "luck"]).ended_with(2).complained_about(&["tool-results"]);
     assert_eq!(files(&stage.project()), [stage.project().join("mine.txt")]);
+}
+
+/// Half a session is cheaper than a whole one, and that is no saving.
+// spec: U1
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_ends_early_is_not_compared() {
+    let stage = Stage::offline();
+    let off = ["1", "2", "3", "4"].into_iter().flat_map(|layer| ["--without", layer]);
+    let words: Vec<&str> = ["demo", "--fast", "--turns", "44"].into_iter().chain(off).collect();
+    let told = run(&stage, &words).ended_with(0).out;
+    assert!(told.contains("the two cannot be") && told.contains("turn 42 of"), "{told}");
+    let receipt = told.split("The receipt").nth(1).unwrap().split("The ledger").next().unwrap();
+    assert!(!receipt.contains('−') && !receipt.contains('+'), "{receipt}");
 }
