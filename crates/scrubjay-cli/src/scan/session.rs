@@ -225,19 +225,7 @@ pub(super) fn read(file: &File, limits: &Limits) -> io::Result<Option<Session>> 
 
 impl<'a> Reader<'a> {
     fn new(path: PathBuf, limits: &'a Limits) -> Self {
-        let session = Session {
-            path,
-            agent: Agent::ClaudeCode,
-            dir: None,
-            steps: Vec::new(),
-            asides: HashMap::new(),
-            compactions: Vec::new(),
-            largest: Vec::new(),
-            outright: Vec::new(),
-            thinks: false,
-            window: None,
-            damage: Damage::default(),
-        };
+        let session = Session::new(path);
         Self {
             limits,
             session,
@@ -430,6 +418,23 @@ impl<'a> Reader<'a> {
 }
 
 impl Session {
+    /// A session of which nothing is known yet.
+    pub(super) fn new(path: PathBuf) -> Self {
+        Self {
+            path,
+            agent: Agent::ClaudeCode,
+            dir: None,
+            steps: Vec::new(),
+            asides: HashMap::new(),
+            compactions: Vec::new(),
+            largest: Vec::new(),
+            outright: Vec::new(),
+            thinks: false,
+            window: None,
+            damage: Damage::default(),
+        }
+    }
+
     /// How long its requests asked to be cached.
     pub(super) fn lifetime(&self) -> Ttl {
         let hour = self.agent == Agent::Codex || self.steps.iter().any(|step| step.usage.cache_write_1h > 0);

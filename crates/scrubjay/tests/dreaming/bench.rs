@@ -140,3 +140,15 @@ pub(crate) fn text(name: &str, description: &str, body: &str) -> String {
 pub(crate) fn touch(path: &Path, at: Timestamp) {
     std::fs::File::options().append(true).open(path).unwrap().set_modified(at.into()).unwrap();
 }
+
+/// The session ends, and the night passes.
+pub(crate) async fn night(mut story: Story, clock: &FixedClock, day: &str) -> Home {
+    story.session.ended("other").await.unwrap();
+    let Story { session, home, .. } = story;
+    drop(session);
+    let path = home.data().join(format!("{day}.jsonl"));
+    std::fs::rename(home.data().join("story.jsonl"), &path).unwrap();
+    touch(&path, clock.now());
+    clock.advance(SignedDuration::from_hours(24));
+    home
+}

@@ -1,6 +1,6 @@
 //! Three days in the life of one preference: stated, confirmed, contradicted, and settled by a dream.
 
-use crate::bench::{files, open, project, text, touch};
+use crate::bench::{files, night, open, project, text};
 use jiff::SignedDuration;
 use scrubjay::clock::Clock as _;
 use scrubjay::limits::Limits;
@@ -74,14 +74,7 @@ async fn day(home: Home, clock: &FixedClock, said: &str, (number, act): (u8, Act
     story.ask(said).await.unwrap();
     assert!(story.session.wait_for_background(LONG).await.unwrap());
     story.check();
-    story.session.ended("other").await.unwrap();
-    let Story { session, home, .. } = story;
-    drop(session);
-    let path = home.data().join(format!("day-{number}.jsonl"));
-    std::fs::rename(home.data().join("story.jsonl"), &path).unwrap();
-    touch(&path, clock.now());
-    clock.advance(SignedDuration::from_hours(24));
-    home
+    night(story, clock, &format!("day-{number}")).await
 }
 
 // spec: E6

@@ -1,6 +1,6 @@
 //! Daily-log mode from end to end: what is logged by day is distilled in the first session after midnight.
 
-use crate::bench::{files, open, project, text, touch};
+use crate::bench::{files, night, open, project, text};
 use jiff::SignedDuration;
 use jiff::civil::date;
 use scrubjay::clock::Clock as _;
@@ -59,18 +59,6 @@ fn begin(home: Home, clock: &FixedClock, model: Arc<Scripted>) -> (Story, Shared
     let from = Remembering { memory: memory.clone(), chooser: None, root };
     story.session = story.session.remembering(from).learning(Learns { transcripts, attendance: Attendance::Person });
     (story, memory)
-}
-
-/// The session ends, and the night passes.
-async fn night(mut story: Story, clock: &FixedClock, day: &str) -> Home {
-    story.session.ended("other").await.unwrap();
-    let Story { session, home, .. } = story;
-    drop(session);
-    let path = home.data().join(format!("{day}.jsonl"));
-    std::fs::rename(home.data().join("story.jsonl"), &path).unwrap();
-    touch(&path, clock.now());
-    clock.advance(SignedDuration::from_hours(24));
-    home
 }
 
 fn log_of_the_first_day(home: &Home) -> PathBuf {

@@ -1,4 +1,4 @@
-use super::super::session::{Damage, Since};
+use super::super::session::Since;
 use super::*;
 use proptest::prelude::*;
 use scrubjay::settings::Sources;
@@ -22,19 +22,7 @@ fn session(steps: Vec<(i64, Vec<Piece>)>) -> Session {
             updated: false,
         });
     }
-    Session {
-        path: "s.jsonl".into(),
-        agent: Agent::ClaudeCode,
-        dir: None,
-        steps: made,
-        asides: HashMap::new(),
-        compactions: Vec::new(),
-        largest: Vec::new(),
-        outright: Vec::new(),
-        thinks: false,
-        window: None,
-        damage: Damage::default(),
-    }
+    Session { steps: made, ..Session::new("s.jsonl".into()) }
 }
 
 fn piece(chars: u64, what: What) -> Piece {
