@@ -245,8 +245,13 @@ impl Account {
         vec![item(Kind::Spend, Layer::of_source(&called.source), called, amount)]
     }
 
+    /// All that was removed and not brought back.
+    fn removed(&self) -> u64 {
+        self.standing.values().fold(0, |sum, standing| sum.saturating_add(standing.tokens))
+    }
+
     fn without(&mut self, called: &Called) -> Without {
-        let all: u64 = self.standing.values().fold(0, |sum, standing| sum.saturating_add(standing.tokens));
+        let all = self.removed();
         let whole = called.usage.total_input().saturating_add(all);
         let mut compacted = 0;
         if let Some(most) = called.threshold.filter(|most| all > 0 && whole.saturating_sub(self.dropped) > *most) {
@@ -259,7 +264,7 @@ impl Account {
 
     fn settle_main(&mut self, called: &Called) -> Vec<Item> {
         let Without { part, compacted } = self.without(called);
-        let all: u64 = self.standing.values().map(|standing| standing.tokens).sum();
+        let all = self.removed();
         let share = |tokens: u64| compacted as f64 * tokens as f64 / all.max(1) as f64;
         let price = |tokens: u64, rate: f64| tokens as f64 * rate / PER;
         let write = called.rates.map(|rates| rates.write);
@@ -311,7 +316,7 @@ impl Account {
     /// How many tokens more the same conversation would hold without us, where it is compacted when its window is full; fewer
     /// once that has dropped more than we keep out.
     pub fn more_without(&self) -> i64 {
-        let all: u64 = self.standing.values().map(|standing| standing.tokens).sum();
+        let all = self.removed();
         let signed = |tokens| i64::try_from(tokens).unwrap_or(i64::MAX);
         signed(all) - signed(self.dropped)
     }

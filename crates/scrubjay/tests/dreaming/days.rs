@@ -1,8 +1,6 @@
 //! Three days in the life of one preference: stated, confirmed, contradicted, and settled by a dream.
 
 use crate::bench::{files, night, open, project, text};
-use jiff::SignedDuration;
-use scrubjay::clock::Clock as _;
 use scrubjay::limits::Limits;
 use scrubjay::memory::dreaming::Mode;
 use scrubjay::memory::extraction::Attendance;

@@ -3,7 +3,6 @@
 use crate::bench::{files, night, open, project, text};
 use jiff::SignedDuration;
 use jiff::civil::date;
-use scrubjay::clock::Clock as _;
 use scrubjay::limits::Limits;
 use scrubjay::memory::extraction::Attendance;
 use scrubjay::memory::{SharedMemory, Speaker, Trust, logs};
