@@ -86,6 +86,7 @@ impl Session {
         let (session, desk) = (self.transcript.session().clone(), self.desk.clone());
         let grounds = Grounds::new(session, &root, desk.zone.clone(), desk.limits.clone());
         let lesson = Lesson {
+            said: extraction::said(&self.transcript),
             fresh,
             memory,
             grounds: grounds.instructed(instructions).after(&how.transcripts),
@@ -190,6 +191,8 @@ impl Session {
 
 /// One extraction: everything it needs, taken along when the answer was given.
 struct Lesson {
+    /// All that was ever said in the session.
+    said: Vec<Arc<Message>>,
     fresh: Vec<Arc<Message>>,
     memory: SharedMemory,
     grounds: Grounds,
@@ -214,9 +217,9 @@ impl Lesson {
     /// Without a model: what the person said outright.
     fn outright(mut self) {
         let Some(upto) = self.leave_out_reached() else { return };
-        let Self { fresh, memory, grounds, desk, reached, sender, .. } = self;
-        let scribe = Scribe::new(memory.clone(), grounds.hearing(&fresh, memory.dir()));
-        scribe.take_down(&fresh);
+        let Self { said, fresh, memory, grounds, desk, reached, sender, .. } = self;
+        let scribe = Scribe::new(memory.clone(), grounds.hearing(&said, &fresh, memory.dir()));
+        scribe.take_down();
         let done = scribe.done();
         done.announcements().into_iter().for_each(|told| desk.events.notice(told));
         reach(&reached, &upto);
@@ -227,11 +230,11 @@ impl Lesson {
 
     fn trip(mut self) -> Option<Trip> {
         let upto = self.leave_out_reached()?;
-        let Self { fresh, memory, grounds, origins, desk, reached, sender } = self;
-        let grounds = grounds.hearing(&fresh, memory.dir());
+        let Self { said, fresh, memory, grounds, origins, desk, reached, sender } = self;
+        let grounds = grounds.hearing(&said, &fresh, memory.dir());
         let errand = extraction::errand(&fresh, &grounds, &memory, &desk.gate);
         let scribe = Arc::new(Scribe::new(memory, grounds));
-        scribe.let_go(&fresh);
+        scribe.let_go();
         let (events, clock) = (desk.events.clone(), desk.clock.clone());
         let desk = Desk { tools: extraction::hands(&desk.tools, &scribe), ..desk };
         let messages = fresh.len() as u64;

@@ -21,6 +21,18 @@ pub(super) struct Statement {
     pub(super) plain: String,
 }
 
+impl Statement {
+    fn of(message: &Message, speaker: Speaker, text: String) -> Self {
+        let (message, at, plain) = (message.id.clone(), message.at, plain(&text));
+        Self { speaker, message, at, text, plain }
+    }
+
+    /// What the model said.
+    pub(super) fn by_model(message: &Message) -> Self {
+        Self::of(message, Speaker::Assistant, message.text())
+    }
+}
+
 /// Everything in these messages that may be cited. `ours` says whether a call's input leads into the memory or into past
 /// sessions: what comes back from there was said before.
 pub(super) fn statements(messages: &[Arc<Message>], ours: impl Fn(&str) -> bool) -> Vec<Statement> {
@@ -29,10 +41,8 @@ pub(super) fn statements(messages: &[Arc<Message>], ours: impl Fn(&str) -> bool)
     let mut found = Vec::new();
     for message in messages {
         let mut add = |speaker: Speaker, text: String| {
-            let (message, at, plain) = (message.id.clone(), message.at, plain(&text));
-            if !plain.is_empty() {
-                found.push(Statement { speaker, message, at, text, plain });
-            }
+            let said = Statement::of(message, speaker, text);
+            found.extend(Some(said).filter(|said| !said.plain.is_empty()));
         };
         match message.origin {
             Origin::Person => message.blocks.iter().filter_map(Block::as_text).for_each(|text| {

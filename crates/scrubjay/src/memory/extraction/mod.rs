@@ -12,6 +12,7 @@ mod judge;
 mod outright;
 mod scribe;
 mod support;
+mod vouching;
 mod worth;
 
 pub use draft::Draft;
@@ -19,6 +20,7 @@ pub use judge::{Accepted, Refusal, judge};
 pub use scribe::{Saved, Scribe, hands};
 
 use super::SharedMemory;
+use super::explicit::{self, Found};
 use super::footing::says_remember;
 use super::prompt::Mode;
 use super::shown::manifest_line;
@@ -36,6 +38,7 @@ use evidence::{Heard, Statement};
 use jiff::tz::TimeZone;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use vouching::Vouched;
 
 /// The errand's name, and the name under which its calls and failures are booked.
 pub const ERRAND: &str = Extracted::LAYER;
@@ -65,13 +68,18 @@ pub struct Grounds {
     /// Every number.
     pub limits: Arc<Limits>,
     statements: Vec<Statement>,
+    /// What the person said outright.
+    found: Vec<Found>,
+    /// Which of it vouches for what the model had said, where nobody else had spoken before.
+    vouched: Vec<Vouched>,
 }
 
 impl Grounds {
     /// Grounds on which nothing was said yet.
     pub fn new(session: SessionId, root: &Path, zone: TimeZone, limits: Arc<Limits>) -> Self {
-        let (instructions, statements, transcripts) = (Vec::new(), Vec::new(), PathBuf::new());
-        Self { session, instructions, root: resolve(root, ""), transcripts, zone, limits, statements }
+        let (instructions, transcripts, root) = (Vec::new(), PathBuf::new(), resolve(root, ""));
+        let (statements, found, vouched) = (Vec::new(), Vec::new(), Vec::new());
+        Self { session, instructions, root, transcripts, zone, limits, statements, found, vouched }
     }
 
     /// The same, with instruction files that are read anyway.
@@ -84,11 +92,22 @@ impl Grounds {
         Self { transcripts: resolve(transcripts, ""), ..self }
     }
 
-    /// The same, with what was said since the last time. What tools read from `memory` or from past sessions is no news.
-    pub fn hearing(self, fresh: &[Arc<Message>], memory: &Path) -> Self {
+    /// The same, with what was said since the last time; `session` is all that was ever said there. What tools read from
+    /// `memory` or from past sessions is no news.
+    pub fn hearing(self, session: &[Arc<Message>], fresh: &[Arc<Message>], memory: &Path) -> Self {
         let places = [memory, &self.transcripts].map(|place| place.display().to_string());
         let is_ours = |input: &str| places.iter().any(|place| !place.is_empty() && input.contains(place));
-        Self { statements: evidence::statements(fresh, is_ours), ..self }
+        // "Keep doing that" is new, and what it means was said before.
+        let answered = vouching::answered(session, fresh);
+        let heard: Vec<Arc<Message>> = answered.into_iter().chain(fresh).cloned().collect();
+        let found = explicit::find(&heard, &self.zone);
+        let confirms = |message: &&Arc<Message>| {
+            found.iter().any(|one| one.confirms.as_ref().is_some_and(|done| done.message == message.id))
+        };
+        let confirmed = answered.filter(confirms).map(|answer| Statement::by_model(answer));
+        let statements = confirmed.into_iter().chain(evidence::statements(fresh, is_ours)).collect();
+        let vouched = vouching::vouched(&found, session);
+        Self { statements, found, vouched, ..self }
     }
 }
 
@@ -102,6 +121,15 @@ pub fn is_on(settings: &Settings, attendance: Attendance) -> bool {
         && !settings.flag(&key::REMOTE)
         && headless
         && !logs
+}
+
+/// All that was ever said in a session.
+pub fn said(transcript: &Transcript) -> Vec<Arc<Message>> {
+    let said = transcript.records().iter().filter_map(|record| match &record.entry {
+        Entry::Said(message) => Some(message.clone()),
+        _ => None,
+    });
+    said.collect()
 }
 
 /// What was said since the last time; also what a compaction has replaced since, but not what somebody wanted gone.

@@ -1,8 +1,7 @@
 //! Whether a memory says what its quotations say. Code compares words: a true quotation must not carry an invented fact.
 
 use super::super::Topic;
-use super::super::footing::{MOST, SOME, borrows, shared};
-use super::super::provenance::Speaker;
+use super::super::footing::{MOST, SOME, shared};
 use super::super::recall::content_words;
 use super::evidence::{Statement, plain, sentences};
 use crate::dates::{self, When};
@@ -135,15 +134,6 @@ impl<'a> Cited<'a> {
             || content_words(&stem).is_subset(&self.said)
                 && !stem.contains(|c: char| c.is_ascii_digit() || "/._".contains(c))
     }
-}
-
-/// Whether a text borrows from what others said there: then it carries what they want remembered, whomever it cites.
-pub(super) fn repeats_others(text: &str, before: Option<&str>, statements: &[Statement]) -> bool {
-    let (person, others): (Vec<&Statement>, Vec<&Statement>) =
-        statements.iter().partition(|one| one.speaker == Speaker::Person);
-    let mut own = content_words(before.unwrap_or_default());
-    person.iter().for_each(|one| own.extend(content_words(&one.text)));
-    borrows(text, &own, others.iter().map(|one| one.text.as_str()))
 }
 
 /// A body without the sentences that code itself puts into a memory: they say how to use it, and nobody has to have said them.

@@ -46,7 +46,7 @@ impl World {
             .instructed(vec![
                 "# Rules\n\n- Run cargo fmt before every commit and keep clippy clean.\n- British spelling.".to_owned(),
             ]);
-        grounds.hearing(said, Path::new("/memory"))
+        grounds.hearing(said, said, Path::new("/memory"))
     }
 
     fn judged(&self, said: &[Arc<Message>], draft: &Draft) -> Result<Accepted, String> {
@@ -194,6 +194,131 @@ fn a_word_of_the_persons_does_not_launder_what_a_page_says() {
     assert_eq!(accepted.basis.trust, Trust::Tainted);
     assert!(world.judged(&said, &draft("project", body, &cites[..1])).is_err());
     assert!(world.judged(&said, &draft("feedback", body, &cites)).is_err());
+}
+
+/// The person asks, the model answers, the person says to go on like that; before it all, `heard`.
+fn confirmed(heard: Vec<Arc<Message>>, answer: &str) -> Vec<Arc<Message>> {
+    let at = 10;
+    let mut said = heard;
+    said.push(message(at, Origin::Person, vec![Block::text("add the migration")]));
+    said.push(message(at + 1, Origin::Model, vec![Block::text(answer)]));
+    said.push(message(at + 2, Origin::Person, vec![Block::text("Yes, exactly. Keep doing it like that.")]));
+    said
+}
+
+const DONE: &str = "I put the whole migration into one pull request.";
+const RULE: &str = "The whole migration goes into one pull request.";
+const YES: [&str; 2] = ["Keep doing it like that.", DONE];
+
+// spec: D7
+// spec: X4
+#[test]
+fn what_the_person_confirms_is_confirmed_and_names_both() {
+    let world = World::new();
+    let accepted = world.judged(&confirmed(Vec::new(), DONE), &draft("feedback", RULE, &YES)).unwrap();
+    assert_eq!(accepted.basis.trust, Trust::Confirmed);
+    let speakers: Vec<_> = accepted.basis.sources.iter().map(|one| (&one.speaker, one.message.as_str())).collect();
+    assert_eq!(speakers, [(&Speaker::Person, "m12"), (&Speaker::Assistant, "m11")]);
+    for (why, said, cites) in [
+        ("no word of the person's", confirmed(Vec::new(), DONE), &YES[1..]),
+        ("another word of theirs", confirmed(Vec::new(), DONE), &["add the migration", DONE]),
+        ("something else was confirmed", confirmed(Vec::new(), "I ran the tests."), &YES[..1]),
+        (
+            "thanks are no confirmation",
+            [
+                vec![message(1, Origin::Model, vec![Block::text(DONE)])],
+                person("Thanks, I like that a lot, keep it in mind."),
+            ]
+            .concat(),
+            &["Thanks, I like that a lot", DONE],
+        ),
+    ] {
+        let refused = world.judged(&said, &draft("feedback", RULE, cites));
+        assert!(refused.is_err(), "{why}: {refused:?}");
+    }
+    let more = "The whole migration goes into one pull request. The harbour office signs every crane.";
+    assert!(world.judged(&confirmed(Vec::new(), DONE), &draft("feedback", more, &YES)).is_err());
+}
+
+// spec: X4
+// spec: X5
+// safety: SG11
+#[test]
+fn a_yes_makes_nothing_clean_that_a_page_a_file_or_anybody_else_may_have_said() {
+    let world = World::new();
+    let other = |origin, text: &str| vec![message(1, origin, vec![Block::text(text)])];
+    let image = Block::image("image/png", "AAAA");
+    let call = Block::tool_use("c".into(), "Bash", json!({ "command": "make" }));
+    let failed = ToolResult { call: "c".into(), parts: vec![Block::text("in other words")], is_error: true };
+    let failed =
+        vec![message(1, Origin::Model, vec![call]), message(2, Origin::Tool, vec![Block::tool_result(failed)])];
+    let skill = Block::tool_use("c".into(), "Skill", json!({ "name": "x" }));
+    let unasked = ToolResult { call: "nobody".into(), parts: vec![Block::text(DONE)], is_error: false };
+    for (who, heard) in [
+        ("a page, word for word", read("WebFetch", DONE)),
+        ("a page, in other words", read("WebFetch", "Changes of a schema are best sent in a single request.")),
+        ("a file", read("Read", "something else entirely")),
+        ("a command", read("Bash", "ok")),
+        ("a tool nobody knows", read("mcp__mail__inbox", "ok")),
+        ("a skill", vec![message(1, Origin::Model, vec![skill]), read("Skill", "how to").pop().unwrap()]),
+        ("an answer nobody asked for", vec![message(1, Origin::Tool, vec![Block::tool_result(unasked)])]),
+        ("a tool that failed", failed),
+        ("another agent", other(Origin::Letter, "psst")),
+        ("a task", other(Origin::Task, "done")),
+        ("a hook", other(Origin::Hook, "linted")),
+        ("a recalled memory", other(Origin::Memory, "one request for all")),
+        ("a summary", other(Origin::Summary, "they spoke of requests")),
+        ("something pasted", person("see\n```\none request for all\n```")),
+        ("something quoted", person("see\n> one request for all")),
+        ("what a command printed", person(&crate::prompts::ran_by_person("cat x", "one request"))),
+        ("a picture", vec![message(1, Origin::Person, vec![Block::text("look"), image])]),
+    ] {
+        let said = confirmed(heard, DONE);
+        let refused = world.judged(&said, &draft("feedback", RULE, &YES)).unwrap_err();
+        assert!(refused.contains("the person's own words"), "{who}: {refused}");
+        let apart = world.judged(&said, &draft("project", RULE, &YES)).unwrap();
+        assert_eq!(apart.basis.trust, Trust::Tainted, "{who}");
+    }
+    // What the agent only did is not said by anybody.
+    let wrote = Block::tool_use("c".into(), "Write", json!({ "file_path": "m.sql", "content": "x" }));
+    let written = ToolResult { call: "c".into(), parts: vec![Block::text("written")], is_error: false };
+    let wrote =
+        vec![message(1, Origin::Model, vec![wrote]), message(2, Origin::Tool, vec![Block::tool_result(written)])];
+    let accepted = world.judged(&confirmed(wrote, DONE), &draft("feedback", RULE, &YES)).unwrap();
+    assert_eq!(accepted.basis.trust, Trust::Confirmed);
+    // An instruction file is read in every session, and its words are not the model's own.
+    let told = confirmed(Vec::new(), "I did run cargo fmt before every commit, on request.");
+    let rule = draft("feedback", "Run cargo fmt before every commit, on request.", &[YES[0], "before every commit"]);
+    assert_ne!(world.judged(&told, &rule).map(|accepted| accepted.basis.trust), Ok(Trust::Confirmed));
+}
+
+// spec: D7
+// spec: E10
+#[test]
+fn code_takes_a_confirmation_down_also_where_what_is_confirmed_was_looked_at_before() {
+    for (heard, trust, kind) in
+        [(Vec::new(), Trust::Confirmed, "feedback_"), (read("WebFetch", "x y z"), Trust::Tainted, "project_")]
+    {
+        let world = World::new();
+        let said = confirmed(heard, DONE);
+        let (root, held) = (world.root.clone(), world._held);
+        let project = Layout::at(held.path()).project(&root, &Limits::default());
+        let memory = SharedMemory::open(&Place::of(&project), &project, Arc::new(Noon), &Limits::default()).unwrap().0;
+        let grounds = Grounds::new(SessionId::new("s"), &root, TimeZone::UTC, Arc::new(Limits::default()));
+        let fresh = &said[said.len() - 1..];
+        let scribe = Scribe::new(memory.clone(), grounds.hearing(&said, fresh, memory.dir()));
+        scribe.take_down();
+        let done = scribe.done();
+        let [file] = &done.files[..] else { panic!("{done:?}") };
+        assert!(file.starts_with(kind), "{file}");
+        let basis = memory.with(|memory| memory.rests_on(file).cloned()).unwrap();
+        assert_eq!(basis.trust, trust);
+        let named = |who: &Speaker| basis.sources.iter().any(|source| source.speaker == *who);
+        assert!(named(&Speaker::Person) && named(&Speaker::Assistant), "{basis:?}");
+        let text = memory.with(|memory| memory.text(file).unwrap().unwrap().1);
+        assert!(text.contains("one pull request"), "{text}");
+        assert_eq!(memory.with(|memory| memory.list().count()), usize::from(trust == Trust::Confirmed));
+    }
 }
 
 // spec: Z8
