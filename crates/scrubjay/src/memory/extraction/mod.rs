@@ -8,6 +8,7 @@
 
 mod draft;
 mod evidence;
+mod faithful;
 mod judge;
 mod outright;
 mod scribe;

@@ -150,6 +150,84 @@ fn words_nobody_said_and_facts_nobody_stated_are_refused() {
     assert!(world.judged(&said, &draft("project", "We deploy on Fridays.", &["We deploy on Fridays"])).is_ok());
 }
 
+/// What was said, what is made of it, and whether that still says it.
+const RETOLD: &[(&str, &str, bool)] = &[
+    // a denial dropped, added, or put elsewhere
+    ("Never mock the database in integration tests.", "Mock the database in integration tests.", false),
+    ("Never mock the database in integration tests.", "Integration tests always mock the database.", false),
+    ("Never mock the database in integration tests.", "Integration tests never mock the database.", true),
+    ("Please don't squash commits before merging.", "Squash commits before merging.", false),
+    ("Always squash commits before merging.", "Never squash commits before merging.", false),
+    ("Always squash commits before merging.", "Squash commits before merging.", true),
+    ("We deploy on Fridays.", "We do not deploy on Fridays.", false),
+    ("Stop summarising at the end of every answer.", "Summarising at the end of every answer.", false),
+    ("Stop summarising at the end of every answer.", "No summarising at the end of every answer.", true),
+    ("Avoid global state in the parser.", "The parser uses global state.", false),
+    ("Avoid global state in the parser.", "No global state in the parser.", true),
+    ("I can't work on Mondays.", "Can work on Mondays.", false),
+    ("Use tabs, not spaces.", "Use spaces, not tabs.", false),
+    ("Use tabs, not spaces.", "Use tabs instead of spaces.", true),
+    ("I prefer tabs over spaces.", "Prefers spaces over tabs.", false),
+    ("I prefer tabs over spaces.", "Prefers tabs over spaces.", true),
+    ("Use pnpm instead of npm here.", "Use npm instead of pnpm here.", false),
+    ("I know Rust but not React.", "Knows React but not Rust.", false),
+    ("We do not deploy on Fridays and never at night.", "We deploy on Fridays and at night.", false),
+    ("Don't forget to run the formatter.", "Run the formatter.", true),
+    ("Don't forget to run the formatter.", "Do not run the formatter.", false),
+    ("不要在集成测试里模拟数据库。", "在集成测试里模拟数据库。", false),
+    ("不要在集成测试里模拟数据库。", "不要在集成测试里模拟数据库。", true),
+    ("Nie die Datenbank in Tests ersetzen.", "Die Datenbank in Tests ersetzen.", false),
+    // the opposite word
+    ("Run the migration before the deploy.", "Run the migration after the deploy.", false),
+    ("Keep functions above the tests.", "Keep functions below the tests.", false),
+    ("Approvals are required for hotfixes.", "Approvals are optional for hotfixes.", false),
+    ("The mirror must be public.", "The mirror must be private.", false),
+    // parts and ends swapped
+    ("Ada reports to Grace.", "Grace reports to Ada.", false),
+    ("Ada reports to Grace.", "Reports go from Ada to Grace.", true),
+    ("Ada reviews Grace.", "Grace reviews Ada.", false),
+    ("Copy data from staging to production.", "Copy data from production to staging.", false),
+    ("The parser depends on the lexer.", "The lexer depends on the parser.", false),
+    ("Deploys come after reviews.", "Reviews come after deploys.", false),
+    ("Ada owns billing, Grace owns search.", "Ada owns search.", false),
+    ("Ada owns billing, Grace owns search.", "Grace owns search.", true),
+    ("Integration tests use the real database, unit tests use mocks.", "Integration tests use mocks.", false),
+    // numbers and days
+    ("Releases need 15 approvals.", "Releases need 5 approvals.", false),
+    ("Releases need 15 approvals.", "Releases need 1 approvals.", false),
+    ("The limit is 5.4 seconds.", "The limit is 5 seconds.", false),
+    ("Releases need two approvals.", "Releases need three approvals.", false),
+    ("Releases need two approvals from the harbour office.", "Releases need two approvals.", true),
+    (
+        "The harbour office closes early on Fridays in summer.",
+        "The harbour office closes early on Mondays in summer.",
+        false,
+    ),
+    ("The staging port is 5433 and the production port is 6432.", "The staging port is 6432.", false),
+    ("The staging port is 5433 and the production port is 6432.", "The production port is 6432.", true),
+    ("It retries 3 times, then waits 10 seconds.", "It retries 10 times.", false),
+    ("We deploy on Fridays, and the freeze starts on Mondays.", "We deploy on Mondays.", false),
+    // another statement with half of the words, or in other words only
+    ("We deploy on Fridays after the standup.", "Deploys on Fridays bypass every review.", false),
+    ("We deploy on Fridays after the standup.", "Fridays are for shipping builds after coffee.", false),
+    ("We deploy on Fridays after the standup.", "Rollouts happen weekly following meetings.", false),
+    ("Keep the changelog short.", "Delete the changelog history.", false),
+];
+
+// spec: X4
+#[test]
+fn what_is_made_of_the_same_words_says_the_same_or_is_refused() {
+    let world = World::new();
+    let mut wrong = Vec::new();
+    for (said, body, expected) in RETOLD {
+        let judged = world.judged(&person(said), &draft("project", body, &[said]));
+        if judged.is_ok() != *expected {
+            wrong.push(format!("{said} -> {body}: {judged:?}"));
+        }
+    }
+    assert_eq!(wrong, [""; 0]);
+}
+
 // spec: X4
 // spec: X5
 #[test]
