@@ -77,9 +77,10 @@ impl Session {
             self.pass_over(fresh.drain(..=at).collect())?;
         }
         let by = if self.desk.model.is_a_mind() { Learner::Model } else { Learner::Code };
-        if !extraction::due(&fresh, &self.desk.settings)
-            || (by == Learner::Model && !self.may_start(extraction::ERRAND))
-        {
+        let Desk { settings, zone, .. } = &self.desk;
+        let due = extraction::due(&fresh, settings)
+            && (by == Learner::Code || extraction::worth_asking(&fresh, settings, zone));
+        if !due || (by == Learner::Model && !self.may_start(extraction::ERRAND)) {
             return Ok(());
         }
         let instructions = self.transcript.view().instructions().iter().map(|message| message.text()).collect();

@@ -206,6 +206,34 @@ async fn every_third_turn_unless_something_is_to_be_remembered() {
     }
 }
 
+// spec: E2
+#[tokio::test]
+async fn where_the_person_wants_it_turns_that_say_little_wait_and_are_looked_at_together() {
+    let model = Arc::new(extracting(|_, _| Ok(Turn::text("nothing"))));
+    let (mut story, _memory) = begun(Setting::new(model.clone()).switch("extraction.least_words", "12"));
+    let runs = |model: &Scripted| model.prompts().iter().filter(|prompt| rounds(prompt).is_some()).count();
+    let long = "The harbour office told me why the crane was late, and it was the tide again.";
+    for (question, expected) in [
+        ("go on", 0),
+        ("yes\n```\na long text that the person only passes on to be looked at and says nothing with\n```", 0),
+        (long, 1),
+        ("thanks", 1),
+        ("Remember that we deploy on Fridays.", 2),
+        ("ok", 2),
+    ] {
+        story.ask(question).await.unwrap();
+        settle(&mut story).await;
+        assert_eq!(runs(&model), expected, "{question}");
+    }
+    let looked: Vec<u64> = extracted(&story).iter().map(|run| run.messages).collect();
+    assert_eq!(looked, [7, 4], "what waited is looked at with what made it worth it");
+    for _ in 0..9 {
+        story.ask("ok").await.unwrap();
+        settle(&mut story).await;
+    }
+    assert_eq!(runs(&model), 3, "not for ever");
+}
+
 // spec: E3
 #[tokio::test]
 async fn what_the_agent_saved_by_itself_is_not_saved_twice() {

@@ -1,12 +1,12 @@
 //! Tidying without a model: what needs no judgement is done, what needs some is listed.
 
 use super::repair::{self, Link};
-use super::world::{Step, World};
+use super::world::{Known, Step, World};
 use crate::digest::Digest;
 use crate::limits::Limits;
 use crate::memory::journal::{Cause, Recorded};
 use crate::memory::likeness::{self, Relation, Taken};
-use crate::memory::{Memory, MemoryError, Topic, freshness, index};
+use crate::memory::{Memory, MemoryError, Topic, Trust, freshness, index};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -254,7 +254,9 @@ fn may_merge(world: &World, one: &str, other: &str) -> bool {
         let document = crate::frontmatter::parse(text, &["name", "description", "type"], &Limits::default());
         document.unknown().map(str::to_owned).collect::<Vec<_>>()
     };
-    one.trust == other.trust && foreign(&one.text) == foreign(&other.text)
+    // What nobody said anything about was written by hand, and is trusted as such.
+    let trust = |known: &Known| known.trust.unwrap_or(Trust::Clean);
+    trust(one) == trust(other) && foreign(&one.text) == foreign(&other.text)
 }
 
 /// The one that earned its place stays, under its name and its description; of two that did alike the longer one, and of two

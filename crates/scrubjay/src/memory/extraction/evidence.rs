@@ -9,6 +9,9 @@ use jiff::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// By what name words are known that the person only passed on.
+pub(in crate::memory) const PASTED: &str = "pasted";
+
 /// Something somebody said.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Statement {
@@ -48,7 +51,7 @@ pub(super) fn statements(messages: &[Arc<Message>], ours: impl Fn(&str) -> bool)
             Origin::Person => message.blocks.iter().filter_map(Block::as_text).for_each(|text| {
                 let Heard { own, pasted } = Heard::of(text);
                 add(Speaker::Person, own);
-                pasted.into_iter().for_each(|text| add(Speaker::Tool("pasted".to_owned()), text));
+                pasted.into_iter().for_each(|text| add(Speaker::Tool(PASTED.to_owned()), text));
             }),
             Origin::Model => add(Speaker::Assistant, message.text()),
             Origin::Letter | Origin::Task => add(Speaker::Tool("letter".to_owned()), message.text()),
@@ -69,15 +72,15 @@ pub(super) fn statements(messages: &[Arc<Message>], ours: impl Fn(&str) -> bool)
 
 /// One text of the person's: their own words, and what they only passed on.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Heard {
-    pub(super) own: String,
-    pub(super) pasted: Vec<String>,
+pub(in crate::memory) struct Heard {
+    pub(in crate::memory) own: String,
+    pub(in crate::memory) pasted: Vec<String>,
 }
 
 impl Heard {
     /// Blocks between fences and lines that begin with `>` are somebody else's words, unless the person's own words beside
     /// them say that they are to be remembered. What a command printed is never the person's.
-    pub(super) fn of(text: &str) -> Self {
+    pub(in crate::memory) fn of(text: &str) -> Self {
         if prompts::is_ran_by_person(text) {
             return Self { own: String::new(), pasted: vec![text.to_owned()] };
         }

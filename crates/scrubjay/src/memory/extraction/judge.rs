@@ -145,7 +145,13 @@ fn with_former(basis: Basis, was: Option<&Basis>) -> Basis {
         was.sources.iter().filter(|source| !basis.sources.contains(source)).cloned().collect();
     let Basis { sources: new, mut trust } = basis;
     sources.extend(new);
-    sources.drain(..sources.len().saturating_sub(SOURCES));
+    let mut over = sources.len().saturating_sub(SOURCES);
+    // Whose facts it took over stays known.
+    sources.retain(|source| {
+        let goes = over > 0 && !matches!(source.speaker, Speaker::Memory(_));
+        over -= usize::from(goes);
+        !goes
+    });
     if was.trust == Trust::Confirmed && trust == Trust::Clean {
         trust = Trust::Confirmed;
     }

@@ -24,6 +24,7 @@ use super::SharedMemory;
 use super::explicit::{self, Found};
 use super::footing::says_remember;
 use super::prompt::Mode;
+use super::recall::words;
 use super::shown::manifest_line;
 use crate::errand::Errand;
 use crate::fence::shown_path;
@@ -35,7 +36,8 @@ use crate::settings::{Settings, key};
 use crate::tool::Effect;
 use crate::tools::{looking, resolve};
 use crate::transcript::{Entry, Extracted, Transcript, Way};
-use evidence::{Heard, Statement};
+use evidence::Statement;
+pub(super) use evidence::{Heard, PASTED};
 use jiff::tz::TimeZone;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -177,6 +179,19 @@ pub fn due(fresh: &[Arc<Message>], settings: &Settings) -> bool {
     let every = settings.number(&key::EXTRACTION_EVERY_TURNS);
     let told = |message: &&Arc<Message>| says_remember(&Heard::of(&message.text()).own);
     !asked.is_empty() && (asked.len() as u64 >= every || asked.iter().any(told))
+}
+
+/// Whether these messages are worth asking a model: the person said enough, something outright, or so much waits that it adds up. What
+/// is not is looked at with what is said next.
+pub fn worth_asking(fresh: &[Arc<Message>], settings: &Settings, zone: &TimeZone) -> bool {
+    let least = settings.number(&key::EXTRACTION_LEAST_WORDS);
+    let asked = || fresh.iter().filter(|message| message.origin == Origin::Person);
+    let own = |message: &Arc<Message>| Heard::of(&message.text()).own;
+    let words = asked().map(|message| words(&own(message)).count() as u64).sum::<u64>();
+    words >= least
+        || asked().count() as u64 >= settings.limits().extraction_wait_turns
+        || asked().any(|message| says_remember(&own(message)))
+        || !explicit::find(fresh, zone).is_empty()
 }
 
 /// What a fork is sent to do: look at these messages, save what they taught, touch nothing else.
