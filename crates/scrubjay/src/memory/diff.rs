@@ -71,7 +71,7 @@ fn differs(old: &str, new: &str, most: usize) -> usize {
         return 0;
     }
     let starts = old[..shared].match_indices(' ').map(|(at, _)| at + 1).rev();
-    starts.take(WORDS).last().unwrap_or(0)
+    starts.take(WORDS + 1).last().unwrap_or(0)
 }
 
 /// The whole difference, as `diff -u` shows it.

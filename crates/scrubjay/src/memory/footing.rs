@@ -167,16 +167,16 @@ pub(super) fn borrows<'a>(text: &str, own: &BTreeSet<String>, mut others: impl I
     })
 }
 
-/// What commands printed that the person ran.
+/// What commands printed that the person ran, and what was piped in.
 fn printed(message: &Message) -> Vec<String> {
     let texts = message.blocks.iter().filter_map(Block::as_text);
-    texts.filter(|text| prompts::is_ran_by_person(text)).map(str::to_owned).collect()
+    texts.filter(|text| prompts::is_passed_on(text)).map(str::to_owned).collect()
 }
 
-/// The person's words without what a command printed that they ran.
+/// The person's words without what they only passed on.
 pub(super) fn own(message: &Message) -> String {
     let texts = message.blocks.iter().filter_map(Block::as_text);
-    texts.filter(|text| !prompts::is_ran_by_person(text)).collect::<Vec<_>>().join("\n")
+    texts.filter(|text| !prompts::is_passed_on(text)).collect::<Vec<_>>().join("\n")
 }
 
 /// Whether a text asks to remember something. A question whether something is remembered does not.

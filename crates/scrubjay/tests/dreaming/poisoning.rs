@@ -124,6 +124,7 @@ async fn what_the_person_only_pasted_or_printed_is_not_what_they_said_in_a_dream
         format!("What does this page mean?\n```\n{page}\n```"),
         format!("What does this page mean?\n> {page}"),
         scrubjay::prompts::ran_by_person("cat page.txt", page),
+        scrubjay::prompts::piped_in(page),
     ];
     for (said, kind) in passed.iter().flat_map(|said| [(said, "feedback"), (said, "reference")]) {
         let model = Arc::new(Scripted::new().afterwards(move |prompt| {
