@@ -20,12 +20,8 @@ const ROLES: &[&str] = &[
 /// How far behind such a word its object may stand.
 const REACH: usize = 4;
 /// Words that stand for a number or a day.
-static VALUES: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
-    let words = "two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty hundred thousand \
-        twice monday tuesday wednesday thursday friday saturday sunday daily weekly monthly yearly january february march april \
-        june july august september october november december";
-    content_sequence(words).into_iter().collect()
-});
+static VALUES: LazyLock<BTreeSet<String>> =
+    LazyLock::new(|| content_sequence(include_str!("words/values.txt")).into_iter().collect());
 
 /// A stretch of a sentence that affirms or denies one thing.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -274,6 +274,18 @@ fn a_word_of_the_persons_does_not_launder_what_a_page_says() {
     assert!(world.judged(&said, &draft("feedback", body, &cites)).is_err());
 }
 
+// spec: X5
+#[test]
+fn one_word_of_a_page_among_the_persons_is_enough_to_keep_it_apart() {
+    let world = World::new();
+    let own = "we do deploys on Fridays before the standup with everybody and the crane";
+    let mut said = read("WebFetch", "The deploys on Fridays mirror packages.");
+    said.push(message(4, Origin::Person, vec![Block::text(own)]));
+    let judged = |body: &str| world.judged(&said, &draft("project", body, &[own])).unwrap().basis.trust;
+    assert_eq!(judged("Deploys on Fridays before the standup with everybody and the crane."), Trust::Clean);
+    assert_eq!(judged("Deploys on Fridays mirror before the standup with everybody and the crane."), Trust::Tainted);
+}
+
 /// The person asks, the model answers, the person says to go on like that; before it all, `heard`.
 fn confirmed(heard: Vec<Arc<Message>>, answer: &str) -> Vec<Arc<Message>> {
     let at = 10;
@@ -397,6 +409,39 @@ fn code_takes_a_confirmation_down_also_where_what_is_confirmed_was_looked_at_bef
         assert!(text.contains("one pull request"), "{text}");
         assert_eq!(memory.with(|memory| memory.list().count()), usize::from(trust == Trust::Confirmed));
     }
+}
+
+// spec: E10
+// spec: X4
+#[test]
+fn what_code_finds_in_the_conversations_in_view_is_never_refused_as_something_nobody_said() {
+    let all = include_str!("../../../benches/extraction/own.jsonl");
+    let (mut found, mut refused) = (0, Vec::new());
+    for line in all.lines() {
+        let conversation: serde_json::Value = serde_json::from_str(line).unwrap();
+        let turns = conversation["turns"].as_array().unwrap().iter().enumerate();
+        let said: Vec<Arc<Message>> = turns
+            .map(|(number, turn)| {
+                let origin = if turn["role"] == "user" { Origin::Person } else { Origin::Model };
+                let mut message =
+                    Message::clone(&message(number, origin, vec![Block::text(turn["text"].as_str().unwrap())]));
+                let at: jiff::civil::DateTime = turn["at"].as_str().unwrap().parse().unwrap();
+                message.at = at.to_zoned(TimeZone::UTC).unwrap().timestamp();
+                Arc::new(message)
+            })
+            .collect();
+        let world = World::new();
+        let project = Layout::at(world._held.path()).project(&world.root, &Limits::default());
+        let memory = SharedMemory::open(&Place::of(&project), &project, Arc::new(Noon), &Limits::default()).unwrap().0;
+        let grounds = Grounds::new(SessionId::new("s"), &world.root, TimeZone::UTC, Arc::new(Limits::default()));
+        let scribe = Scribe::new(memory.clone(), grounds.hearing(&said, &said, memory.dir()));
+        scribe.take_down();
+        found += scribe.done().files.len();
+        let unfaithful = |why: &String| why.contains("do not say") || why.contains("nobody said");
+        refused.extend(scribe.done().refused.into_iter().filter(unfaithful).map(|why| format!("{line}: {why}")));
+    }
+    assert_eq!(refused, [""; 0]);
+    assert!(found >= 30, "{found}");
 }
 
 // spec: Z8
