@@ -226,7 +226,7 @@ fn what_the_person_took_apart_is_not_put_together_again_the_next_night() {
         assert_eq!(bench.files(), apart, "one word of the person's is enough");
     }
     let (entry, _) = bench.memory.with(|memory| memory.text("staging.md")).unwrap().unwrap();
-    let changed = crate::bench::text("staging.md", "the staging database", &format!("{says} It is slow."));
+    let changed = crate::bench::text("staging.md", "the staging database", &format!("{says} It sleeps at night."));
     bench.commit(Edit::update(&entry, changed));
     bench.hours_pass(25);
     assert_eq!(bench.dream().report.fixes.len(), 1, "what has changed since is looked at anew");
