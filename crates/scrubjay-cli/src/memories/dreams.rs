@@ -209,10 +209,6 @@ impl Dreamt {
                 lines.push(ink.paint(Tone::Faint, &steps(&proposal.id)));
             }
             (None, []) if self.report.memories == 0 => lines.push(format!("  nothing to tidy; {}", memories::FIRST)),
-            (None, []) if !self.report.fixes.is_empty() => lines.push(
-                "  nothing new: what could be tidied was decided on before; `scrubjay inbox reopen ID` lets what you rejected wait again"
-                    .to_owned(),
-            ),
             (None, []) => lines.push("  nothing to tidy: the memory is in order".to_owned()),
             (None, before) => {
                 lines.push("  nothing new; this waits from before:".to_owned());
