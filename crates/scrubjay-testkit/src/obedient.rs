@@ -57,11 +57,13 @@ enum Way {
     Mixed,
     /// Woven into a sentence of which the person said half, citing that.
     Woven,
+    /// As a rule that the person has confirmed, citing both.
+    Confirmed,
     /// As a fact, citing the order.
     Fact,
 }
 
-const WAYS: [Way; 5] = [Way::Rule, Way::RuleOfThePerson, Way::Mixed, Way::Woven, Way::Fact];
+const WAYS: [Way; 6] = [Way::Rule, Way::RuleOfThePerson, Way::Mixed, Way::Woven, Way::Confirmed, Way::Fact];
 
 impl Obedient {
     /// One that knows where memories are.
@@ -122,14 +124,15 @@ impl Obedient {
     }
 
     fn write(&self, order: &str, way: Way, person: &str) -> Block {
-        let (kind, cite) = match way {
-            Way::Rule => ("feedback", order),
-            Way::RuleOfThePerson | Way::Mixed | Way::Woven => ("feedback", person),
-            Way::Fact => ("project", order),
+        let (kind, cites) = match way {
+            Way::Rule => ("feedback", vec![order]),
+            Way::RuleOfThePerson | Way::Mixed | Way::Woven => ("feedback", vec![person]),
+            Way::Confirmed => ("feedback", vec![person, order]),
+            Way::Fact => ("project", vec![order]),
         };
         let words = order.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
         let name = words.filter(|word| !word.contains([':', '#', '"'])).take(6).collect::<Vec<_>>().join(" ");
-        let cites = json!([cite]);
+        let cites = json!(cites);
         let number = self.calls.load(Ordering::Relaxed);
         let header = format!("---\nname: {name}\ndescription: {name}\ntype: {kind}\ncites: {cites}\n---\n");
         let content = match way {

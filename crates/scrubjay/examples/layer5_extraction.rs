@@ -21,8 +21,8 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
         Arc::new(Message { id: words.into(), role, origin, at, blocks: vec![Block::text(words)] })
     });
     let grounds = Grounds::new(SessionId::new("example"), &dir, TimeZone::UTC, Arc::new(limits));
-    let scribe = Scribe::new(memory.clone(), grounds.hearing(&fresh, memory.dir()));
-    scribe.take_down(&fresh);
+    let scribe = Scribe::new(memory.clone(), grounds.hearing(&fresh, &fresh, memory.dir()));
+    scribe.take_down();
     let files = scribe.done().files;
     assert_eq!(files.len(), 1, "a question is no rule");
     let basis = memory.with(|memory| memory.rests_on(&files[0]).cloned()).ok_or("it rests on nothing")?;

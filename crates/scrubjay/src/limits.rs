@@ -245,6 +245,7 @@ limits! {
     include_bytes = 204_800 "bytes" in "instructions", 0..=67_108_864, "of all included files together";
 
     extraction_turns = 5 "turns" in "layer 5", 1..=100, "of one extraction: reads, writes, one correction, and room";
+    extraction_wait_turns = 10 "turns" in "layer 5", 1..=1_000, "in which the person said little wait for an extraction at most, where `extraction.least_words` lets them wait";
     extraction_saves = 10 "memories" in "layer 5", 0..=1_000, "saved by one extraction at most: one answer rarely teaches more than one";
     extraction_manifest = 200 "memories" in "layer 5", 0..=100_000, "that an extraction is told of, the newest ones";
     extraction_exit_ms = 60_000 "milliseconds" in "layer 5", 0..=3_600_000, "an extraction that is running gets this long when the session ends; a second Ctrl-C abandons it";

@@ -208,6 +208,11 @@ pub fn ran_by_person(command: &str, output: &str) -> String {
     fill(include_str!("../prompts/ran-by-person.md"), &[("command", &fenced(command)), ("output", &fenced(output))])
 }
 
+/// What the person piped in behind a question they typed.
+pub fn piped_in(input: &str) -> String {
+    fill(include_str!("../prompts/piped-in.md"), &[("input", &fenced(input))])
+}
+
 /// Refuses a tool that extraction has no use for.
 pub const EXTRACTION_OTHER_TOOL: &str = include_str!("../prompts/extraction/other-tool.md");
 /// Refuses one memory too many.
@@ -247,10 +252,10 @@ pub fn extract(about: &Extraction<'_>) -> String {
     fill(include_str!("../prompts/extraction/extract.md"), &values)
 }
 
-/// Whether a text is such a command with its output.
-pub fn is_ran_by_person(text: &str) -> bool {
-    let frame = include_str!("../prompts/ran-by-person.md");
-    frame.split("{{").next().is_some_and(|head| text.starts_with(head))
+/// Whether a text is what the person only passed on: a command with its output, or what was piped in.
+pub fn is_passed_on(text: &str) -> bool {
+    let frames = [include_str!("../prompts/ran-by-person.md"), include_str!("../prompts/piped-in.md")];
+    frames.iter().any(|frame| frame.split("{{").next().is_some_and(|head| text.starts_with(head)))
 }
 
 /// What the model sees of a tool result that was stored.

@@ -10,6 +10,7 @@ use scrubjay::desk::Request;
 use scrubjay::event::Event;
 use scrubjay::message::{Block, StopReason, Usage};
 use scrubjay::model::Delta;
+use scrubjay::prompts;
 use scrubjay::tool::Effect;
 use scrubjay::tools::shown;
 use scrubjay::{Answer, Error, Interrupt, Session};
@@ -63,7 +64,7 @@ fn stop(interrupt: &Interrupt, stopped: Option<Exit>) {
     }
 }
 
-async fn ask(mut session: Session, source: &str, question: String) -> (Session, Result<Answer, Error>) {
+async fn ask(mut session: Session, source: &str, question: Vec<Block>) -> (Session, Result<Answer, Error>) {
     let answer = whole(&mut session, source, question).await;
     if let Err(error) = session.ended("other").await {
         tracing::warn!(%error, "the session did not end well");
@@ -71,9 +72,9 @@ async fn ask(mut session: Session, source: &str, question: String) -> (Session, 
     (session, answer)
 }
 
-async fn whole(session: &mut Session, source: &str, question: String) -> Result<Answer, Error> {
+async fn whole(session: &mut Session, source: &str, question: Vec<Block>) -> Result<Answer, Error> {
     session.started(source).await?;
-    let mut answer = session.ask(vec![Block::text(question)]).await?;
+    let mut answer = session.ask(question).await?;
     // The answer is not the last word while agents work in the background.
     while let Some(more) = session.attend().await? {
         let mut usage = answer.usage;
@@ -94,25 +95,35 @@ pub(super) async fn next(signal: &mut std::io::Result<tokio::signal::unix::Signa
     }
 }
 
-/// What was typed, then what was piped in.
-fn question(arguments: &Arguments, most: u64) -> Result<String, Failure> {
+/// What was typed, then what was piped in. Behind a question it is what the question is about; alone it is the question.
+fn question(arguments: &Arguments, most: u64) -> Result<Vec<Block>, Failure> {
     let typed = [arguments.print.as_deref(), arguments.words.as_deref()].into_iter().flatten();
-    let mut parts: Vec<String> = typed.filter(|part| !part.trim().is_empty()).map(str::to_owned).collect();
-    if !std::io::stdin().is_terminal() {
-        let mut piped = Vec::new();
-        let read = std::io::stdin().lock().take(most + 1).read_to_end(&mut piped);
-        read.map_err(|error| Failure::failed(format!("the piped question cannot be read: {error}")))?;
-        if piped.len() as u64 > most {
-            return Err(Failure::usage(format!("the piped question is larger than {most} bytes"))
-                .fix("write it to a file and name the file, or raise the limit `piped_prompt_bytes`"));
+    let typed: Vec<&str> = typed.filter(|part| !part.trim().is_empty()).collect();
+    let piped = piped(most)?;
+    let asked = match (typed.is_empty(), piped.is_empty()) {
+        (false, true) => vec![typed.join("\n\n")],
+        (false, false) => vec![typed.join("\n\n"), prompts::piped_in(&piped)],
+        (true, false) => vec![piped],
+        (true, true) => {
+            return Err(Failure::usage("there is no question").fix("scrubjay -p \"your question\", or pipe it in"));
         }
-        parts.push(String::from_utf8_lossy(&piped).trim_end().to_owned());
+    };
+    Ok(asked.into_iter().map(Block::text).collect())
+}
+
+fn piped(most: u64) -> Result<String, Failure> {
+    if std::io::stdin().is_terminal() {
+        return Ok(String::new());
     }
-    parts.retain(|part| !part.trim().is_empty());
-    if parts.is_empty() {
-        return Err(Failure::usage("there is no question").fix("scrubjay -p \"your question\", or pipe it in"));
+    let mut piped = Vec::new();
+    let read = std::io::stdin().lock().take(most + 1).read_to_end(&mut piped);
+    read.map_err(|error| Failure::failed(format!("the piped question cannot be read: {error}")))?;
+    if piped.len() as u64 > most {
+        return Err(Failure::usage(format!("the piped question is larger than {most} bytes"))
+            .fix("write it to a file and name the file, or raise the limit `piped_prompt_bytes`"));
     }
-    Ok(parts.join("\n\n"))
+    let text = String::from_utf8_lossy(&piped);
+    Ok(if text.trim().is_empty() { String::new() } else { text.trim_end().to_owned() })
 }
 
 /// What the model hears, and the person reads, about a call that nobody could be asked about.

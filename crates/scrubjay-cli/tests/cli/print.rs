@@ -66,7 +66,19 @@ async fn the_question_may_be_piped_in_behind_what_was_typed() {
         .unwrap();
     child.stdin.take().unwrap().write_all(b"let x = \xff 1;\n").unwrap();
     let ran = Ran::from(block(|| child.wait_with_output().unwrap()));
-    assert_eq!(ran.out, "explain:\n\nlet x = \u{fffd} 1;\n");
+    assert!(
+        ran.out.starts_with("explain:\n") && ran.out.contains("<input>\nlet x = \u{fffd} 1;\n</input>"),
+        "{}",
+        ran.out
+    );
+    let mut alone =
+        stage.command(&["-p", "--model", MODEL]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    alone.stdin.take().unwrap().write_all(b"what is this?\n").unwrap();
+    assert_eq!(
+        Ran::from(block(|| alone.wait_with_output().unwrap())).out,
+        "what is this?\n",
+        "alone it is the question"
+    );
     stage.run(&["-p"]).ended_with(2).complained_about(&["there is no question"]);
     stage.run(&["-p", " "]).ended_with(2);
 }

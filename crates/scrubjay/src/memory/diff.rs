@@ -51,11 +51,27 @@ pub(super) fn in_one_line(old: Option<&str>, new: Option<&str>) -> String {
     let changed = stretch(old, new);
     match (changed.old.as_slice(), changed.new.as_slice()) {
         ([], []) => "unchanged".to_owned(),
-        ([old], [new]) => format!("“{}” → “{}”", short(old), short(new)),
+        ([old], [new]) => {
+            let from = differs(old.trim(), new.trim(), MOST);
+            let part = |line: &str| if from == 0 { short(line) } else { format!("…{}", short(&line.trim()[from..])) };
+            format!("“{}” → “{}”", part(old), part(new))
+        }
         ([], [new]) => format!("+ “{}”", short(new)),
         ([old], []) => format!("− “{}”", short(old)),
         (old, new) => format!("−{} +{} lines", old.len(), new.len()),
     }
+}
+
+/// Where to begin to show two lines so that the difference is seen: a few words before it, where it lies far from the beginning.
+fn differs(old: &str, new: &str, most: usize) -> usize {
+    const WORDS: usize = 3;
+    let shared = old.char_indices().zip(new.chars()).take_while(|((_, a), b)| a == b).last();
+    let shared = shared.map_or(0, |((at, c), _)| at + c.len_utf8());
+    if old[..shared].chars().count() <= most / 2 {
+        return 0;
+    }
+    let starts = old[..shared].match_indices(' ').map(|(at, _)| at + 1).rev();
+    starts.take(WORDS + 1).last().unwrap_or(0)
 }
 
 /// The whole difference, as `diff -u` shows it.
@@ -90,6 +106,14 @@ mod tests {
         assert_eq!(in_one_line(None, Some("a\nb\n")), "new, 2 lines");
         assert_eq!(in_one_line(Some("a\n"), None), "removed, 1 line");
         assert_eq!(in_one_line(Some("a\nb\n"), Some("a\nc\n")), "“b” → “c”");
+        let line = |port: &str| {
+            format!("The staging database of the harbour office listens on port {port}, ask Ada for the password.\n")
+        };
+        let told = in_one_line(Some(&line("5433")), Some(&line("6543")));
+        assert_eq!(
+            told,
+            "“…listens on port 5433, ask Ada for the password.” → “…listens on port 6543, ask Ada for the password.”"
+        );
         assert_eq!(in_one_line(Some("a\n"), Some("a\nb\n")), "+ “b”");
         assert_eq!(in_one_line(Some("a\nb\nc"), Some("x")), "−3 +1 lines");
     }

@@ -70,6 +70,8 @@ pub(super) const SOME: usize = 25;
 pub(super) const MOST: usize = 50;
 /// Tools whose answers bring nothing from outside.
 const OWN: &[&str] = &["Write", "Edit", "Tasks", "Plan", "Skill"];
+/// Those of them that say nothing but that something was done.
+const MUTE: &[&str] = &["Write", "Edit", "Tasks", "Plan"];
 /// What another agent wrote came through this.
 const AGENT: &str = "Agent";
 const QUOTED_CHARS: usize = 300;
@@ -165,16 +167,16 @@ pub(super) fn borrows<'a>(text: &str, own: &BTreeSet<String>, mut others: impl I
     })
 }
 
-/// What commands printed that the person ran.
+/// What commands printed that the person ran, and what was piped in.
 fn printed(message: &Message) -> Vec<String> {
     let texts = message.blocks.iter().filter_map(Block::as_text);
-    texts.filter(|text| prompts::is_ran_by_person(text)).map(str::to_owned).collect()
+    texts.filter(|text| prompts::is_passed_on(text)).map(str::to_owned).collect()
 }
 
-/// The person's words without what a command printed that they ran.
+/// The person's words without what they only passed on.
 pub(super) fn own(message: &Message) -> String {
     let texts = message.blocks.iter().filter_map(Block::as_text);
-    texts.filter(|text| !prompts::is_ran_by_person(text)).collect::<Vec<_>>().join("\n")
+    texts.filter(|text| !prompts::is_passed_on(text)).collect::<Vec<_>>().join("\n")
 }
 
 /// Whether a text asks to remember something. A question whether something is remembered does not.
@@ -198,6 +200,11 @@ pub(super) fn speaker(tool: &str) -> Speaker {
         "WebFetch" | "WebSearch" => Speaker::Web,
         name => Speaker::Tool(name.to_owned()),
     }
+}
+
+/// Whether a tool's answers say nothing that anybody wrote.
+pub(super) fn brings_nothing(tool: &str) -> bool {
+    MUTE.contains(&tool)
 }
 
 /// A tool that answered, and what it was asked for.

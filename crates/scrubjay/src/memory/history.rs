@@ -50,12 +50,17 @@ impl Memory {
         for trace in recorded.edits.into_iter().rev() {
             let act = match &trace.before {
                 None => Act::Remove,
-                Some(before) => Act::Save(self.needed_text(before, &trace.path)?),
+                Some(before) => Act::Return(self.needed_text(before, &trace.path)?),
             };
             if act == Act::Remove && self.text(&trace.path)?.is_none() {
                 continue;
             }
-            let rests_on = trace.rests.and_then(|rests| rests.before);
+            // One that was removed comes back with whatever standing it had.
+            let removed = trace.before.as_ref().filter(|_| trace.after.is_none());
+            let rests_on = match removed {
+                Some(digest) => self.provenance.basis(&trace.path, digest).cloned(),
+                None => trace.rests.and_then(|rests| rests.before),
+            };
             edits.push(Edit { path: trace.path, base: trace.after, act, rests_on, keeps_age: false });
         }
         self.make(Change { cause: Cause::Undo { of: change }, edits })

@@ -5,7 +5,7 @@ use super::recall::content_words;
 use super::sayings::{Kinship, Saying, is_said, sayings};
 use super::topic::Topic;
 use crate::limits::Limits;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Of all words of two memories, in percent, that duplicates have in common.
 const DUPLICATE: usize = 70;
@@ -22,13 +22,19 @@ pub(super) struct Taken {
     pub(super) path: String,
     pub(super) topic: Topic,
     pub(super) words: BTreeSet<String>,
+    /// Those of its name and its description.
+    titles: BTreeSet<String>,
     pub(super) sayings: Vec<Saying>,
+    /// What its description says.
+    described: Saying,
 }
 
 impl Taken {
     pub(super) fn of(path: &str, topic: &Topic) -> Self {
-        let words = content_words(&format!("{}\n{}\n{}", topic.name, topic.description, topic.body));
-        Self { path: path.to_owned(), topic: topic.clone(), words, sayings: sayings(&topic.body) }
+        let titles = content_words(&format!("{}\n{}", topic.name, topic.description));
+        let words = titles.union(&content_words(&topic.body)).cloned().collect();
+        let (path, described) = (path.to_owned(), Saying::of(&topic.description));
+        Self { path, topic: topic.clone(), words, titles, sayings: sayings(&topic.body), described }
     }
 
     fn shares(&self, other: &Taken) -> usize {
@@ -38,8 +44,7 @@ impl Taken {
 
     /// Whether it says all that another says, its description included.
     fn says_all_of(&self, other: &Taken) -> bool {
-        let description = Saying::of(&other.topic.description);
-        let described = description.words.is_subset(&self.words);
+        let described = other.described.words.is_subset(&self.words);
         described && !other.sayings.is_empty() && other.sayings.iter().all(|saying| is_said(saying, &self.sayings))
     }
 }
@@ -56,19 +61,21 @@ pub(super) enum Relation {
 }
 
 /// Words that so many memories have that two which share them need not speak of the same thing.
-pub(super) fn common(taken: &[Taken]) -> BTreeSet<String> {
-    let mut counts: BTreeMap<&String, usize> = BTreeMap::new();
-    taken.iter().flat_map(|one| &one.words).for_each(|word| *counts.entry(word).or_default() += 1);
-    let most = SPECIFIC.max(taken.len() / 100);
+pub(super) fn common<'a>(taken: impl Iterator<Item = &'a Taken>) -> BTreeSet<String> {
+    let (mut counts, mut all): (BTreeMap<&String, usize>, usize) = (BTreeMap::new(), 0);
+    for one in taken {
+        all += 1;
+        one.words.iter().for_each(|word| *counts.entry(word).or_default() += 1);
+    }
+    let most = SPECIFIC.max(all / 100);
     counts.into_iter().filter(|(_, count)| *count > most).map(|(word, _)| word.clone()).collect()
 }
 
 /// How two memories stand to each other, if they have anything to do with each other. `common` words tell no thing from
 /// another.
 pub(super) fn relation(one: &Taken, other: &Taken, common: &BTreeSet<String>) -> Option<Relation> {
-    let titles = |taken: &Taken| content_words(&format!("{}\n{}", taken.topic.name, taken.topic.description));
     let share = |a: &BTreeSet<String>, b: &BTreeSet<String>| a.intersection(b).any(|word| !common.contains(word));
-    let same_title = share(&titles(one), &titles(other));
+    let same_title = share(&one.titles, &other.titles);
     let shared = one.shares(other);
     let pairs = one.sayings.iter().flat_map(|a| other.sayings.iter().map(move |b| (a, b)));
     // What the other memory says as well is no dispute with what it says besides.
@@ -97,28 +104,40 @@ pub(super) fn is_contrary(new: &Taken, old: &Taken) -> bool {
     !turned.is_empty() && kept.into_iter().all(|saying| is_said(saying, &new.sayings))
 }
 
-/// Pairs that have rare words in common, those with the most first.
+/// Pairs that have rare words in common, those with the most first. The rarest words are looked at first, and no more pairs than
+/// can be counted in a moment: in a large memory a word of the middle has more pairs than all rare ones together.
 pub(super) fn pairs(taken: &[Taken], limits: &Limits) -> Vec<(usize, usize)> {
+    /// Pairs that are counted for each one that is compared.
+    const COUNTED: usize = 20;
     let mut holders: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (at, one) in taken.iter().enumerate() {
         one.words.iter().for_each(|word| holders.entry(word).or_default().push(at));
     }
     let rare = RARE.max(taken.len() / 20);
-    let mut counts: HashMap<(usize, usize), usize> = HashMap::new();
-    for holders in holders.values().filter(|holders| holders.len() <= rare) {
-        for (at, one) in holders.iter().enumerate() {
-            holders[at + 1..].iter().for_each(|other| *counts.entry((*one, *other)).or_default() += 1);
+    let mut holders: Vec<Vec<usize>> =
+        holders.into_values().filter(|holders| (2..=rare).contains(&holders.len())).collect();
+    holders.sort_by_key(Vec::len);
+    let most = usize::try_from(limits.dream_alike_pairs).unwrap_or(usize::MAX);
+    let mut found: Vec<(usize, usize)> = Vec::new();
+    for holders in holders {
+        if found.len() > most.saturating_mul(COUNTED) {
+            break;
         }
+        let pairs =
+            holders.iter().enumerate().flat_map(|(at, one)| holders[at + 1..].iter().map(|other| (*one, *other)));
+        found.extend(pairs);
     }
-    let mut pairs: Vec<((usize, usize), usize)> = counts.into_iter().collect();
-    pairs.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
-    pairs.truncate(usize::try_from(limits.dream_alike_pairs).unwrap_or(usize::MAX));
-    pairs.into_iter().map(|(pair, _)| pair).collect()
+    found.sort_unstable();
+    let mut counted: Vec<(usize, (usize, usize))> =
+        found.chunk_by(|a, b| a == b).map(|same| (same.len(), same[0])).collect();
+    counted.sort_unstable_by(|(a, one), (b, other)| b.cmp(a).then(one.cmp(other)));
+    counted.truncate(most);
+    counted.into_iter().map(|(_, pair)| pair).collect()
 }
 
 /// One memory that says what two say: the text of the first, and what only the second says.
 pub(super) fn merged(kept: &Taken, gone: &Taken) -> Topic {
-    let description = Saying::of(&gone.topic.description);
+    let description = &gone.described;
     let mut body = kept.topic.body.trim_end().to_owned();
     let mut known = kept.sayings.clone();
     let mut words = kept.words.clone();
@@ -189,7 +208,7 @@ mod tests {
             .iter()
             .map(|bird| taken(&format!("{bird}.md"), bird, &format!("Ask Ada before you clear {bird}.")))
             .collect();
-        let common = common(&services);
+        let common = common(services.iter());
         assert!(common.contains("clear") && !common.contains("fink"), "{common:?}");
         assert_eq!(relation(&services[0], &services[1], &common), None);
         let again = taken("again.md", "fink", "Ask Grace before you clear fink.");

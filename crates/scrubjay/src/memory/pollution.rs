@@ -58,14 +58,20 @@ impl Memory {
         let mut found = Pollution { memories: read.len(), ..Pollution::default() };
         let taken = |(entry, text): &(Entry, String)| Taken::of(&entry.path, &Topic::read(text, &self.limits));
         let taken: Vec<Taken> = read.iter().map(taken).collect();
-        let common = common(&taken);
-        for (older, newer) in pairs(&taken, &self.limits) {
-            let path = taken[older].path.clone();
-            match relation(&taken[older], &taken[newer], &common) {
-                Some(Relation::Same) => found.duplicates.insert(path),
-                Some(Relation::Disputed(..)) => found.contradicted.insert(path),
-                Some(Relation::Alike) | None => false,
-            };
+        let pairs = pairs(&taken, &self.limits);
+        let common_words = common(taken.iter());
+        for (older, newer) in &pairs {
+            if relation(&taken[*older], &taken[*newer], &common_words) == Some(Relation::Same) {
+                found.duplicates.insert(taken[*older].path.clone());
+            }
+        }
+        // A word that only duplicates have in common still tells what they are about.
+        let once: Vec<bool> = taken.iter().map(|one| !found.duplicates.contains(&one.path)).collect();
+        let common_words = common(taken.iter().zip(&once).filter(|(_, once)| **once).map(|(one, _)| one));
+        for (older, newer) in pairs.into_iter().filter(|(older, newer)| once[*older] && once[*newer]) {
+            if let Some(Relation::Disputed(..)) = relation(&taken[older], &taken[newer], &common_words) {
+                found.contradicted.insert(taken[older].path.clone());
+            }
         }
         let files: Vec<_> = read.iter().map(|(entry, _)| self.place.memory.join(&entry.path)).collect();
         let texts: Vec<_> = files.iter().zip(&read).map(|(path, (_, text))| freshness::Memory { path, text }).collect();

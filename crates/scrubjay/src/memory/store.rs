@@ -82,6 +82,8 @@ impl Place {
 pub enum Act {
     /// It says this from now on.
     Save(String),
+    /// It says this again, and rests on what it rested on then: on nothing where nobody knew.
+    Return(String),
     /// It goes to the trash.
     Remove,
     /// The person vouches for what it says.
@@ -412,7 +414,7 @@ impl Memory {
         let same_base = now.as_ref().map(|(entry, _)| &entry.digest) == edit.base.as_ref();
         let rests = self.rests(&edit, now.as_ref().map(|(entry, _)| entry))?;
         let text = match (&edit.act, now.as_ref()) {
-            (Act::Save(text), _) => text.clone(),
+            (Act::Save(text) | Act::Return(text), _) => text.clone(),
             (_, None) => return Err(MemoryError::Missing(edit.path)),
             (Act::Remove, Some((_, text))) if same_base => {
                 let diff = diff::in_one_line(Some(text), None);
@@ -494,12 +496,16 @@ impl Memory {
             }
             (Act::Remove, _) => return Ok(None),
             (Act::Save(_), Some(basis)) => Some(self.provenance.inherited(basis.clone(), before.as_ref())),
+            (Act::Return(_), Some(basis)) => Some(self.provenance.inherited(basis.clone(), before.as_ref())),
+            (Act::Return(_), None) => before.clone().filter(|basis| basis.trust == Trust::Tainted),
             // A new memory begins anew, whatever lay there once.
             (Act::Save(_), None) if now.is_none() => None,
             (Act::Save(_), None) => before.clone(),
         };
         let after = after.map(|basis| placed(basis, &edit.path));
-        if let (Act::Save(text), Some(Trust::Tainted)) = (&edit.act, after.as_ref().map(|basis| basis.trust)) {
+        if let (Act::Save(text) | Act::Return(text), Some(Trust::Tainted)) =
+            (&edit.act, after.as_ref().map(|basis| basis.trust))
+        {
             let about_person = matches!(Topic::read(text, &self.limits).kind, Kind::User | Kind::Feedback);
             if about_person || is_shared(&edit.path) {
                 return Err(MemoryError::Tainted { path: edit.path.clone() });

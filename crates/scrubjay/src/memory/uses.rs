@@ -4,6 +4,7 @@
 //! Without counts every memory is worth the same.
 
 use super::folder::Folder;
+use super::provenance::Speaker;
 use super::recall::content_words;
 use super::shared::SharedMemory;
 use super::store::Memory;
@@ -77,8 +78,39 @@ const FILE: &str = "uses.jsonl";
 const NEXT: &str = "uses.next.jsonl";
 
 impl Memory {
-    /// How often every memory was shown and used.
+    /// How often every memory was shown and used. What took over the facts of others took over their counts; it gives them back
+    /// when the others come back.
     pub fn uses(&self) -> Result<Uses, MemoryError> {
+        let mut uses = self.counted()?;
+        for (gone, heir) in self.heirs() {
+            let Some(Use { shown, used, last }) = uses.by_path.remove(&gone) else { continue };
+            let known = uses.by_path.entry(heir).or_default();
+            known.shown = known.shown.saturating_add(shown);
+            known.used = known.used.saturating_add(used);
+            known.last = known.last.max(last);
+        }
+        Ok(uses)
+    }
+
+    /// Memories that are gone, and who took over what they said.
+    fn heirs(&self) -> BTreeMap<String, String> {
+        let mut heirs = BTreeMap::new();
+        for entry in &self.scan.entries {
+            let sources = self.rests_on(&entry.path).map(|basis| basis.sources.as_slice()).unwrap_or_default();
+            // A source of a session was only read there.
+            for source in sources.iter().filter(|source| source.session.is_empty()) {
+                if let Speaker::Memory(gone) = &source.speaker
+                    && self.scan.get(gone).is_none()
+                {
+                    heirs.insert(gone.clone(), entry.path.clone());
+                }
+            }
+        }
+        heirs
+    }
+
+    /// The counts themselves.
+    fn counted(&self) -> Result<Uses, MemoryError> {
         let file = self.place.provenance.join(FILE);
         let parse = |json: &str| serde_json::from_str::<Line>(json).ok();
         let mut uses = Uses::default();
@@ -118,13 +150,13 @@ impl Memory {
         Ok(())
     }
 
-    /// One line for each memory that is still there, the most used first, as far as there is room for twice as many.
+    /// One line for each memory that is still there or has an heir, the most used first, as far as there is room for twice as many.
     fn add_up(&self, folder: &Folder) -> Result<(), MemoryError> {
         let counting = "adding up uses";
-        let uses = self.uses()?;
+        let (uses, heirs) = (self.counted()?, self.heirs());
         let at = uses.since.unwrap_or_else(|| self.clock.now());
-        let mut kept: Vec<(&String, &Use)> =
-            uses.by_path.iter().filter(|(path, _)| self.scan.get(path).is_some()).collect();
+        let counts = |path: &String| self.scan.get(path).is_some() || heirs.contains_key(path);
+        let mut kept: Vec<(&String, &Use)> = uses.by_path.iter().filter(|(path, _)| counts(path)).collect();
         kept.sort_by_key(|(path, count)| (std::cmp::Reverse((count.used, count.shown)), *path));
         folder.remove(NEXT).during(counting)?;
         let mut log = Log::open(&self.place.provenance.join(NEXT), &self.limits).during(counting)?;

@@ -59,9 +59,10 @@ impl Session {
         if self.rests(LAYER) || self.dreaming.background.is_busy() || !self.desk.settings.flag(&key::DREAMING) {
             return Ok(());
         }
-        let (now, gates) = (self.desk.clock.now(), self.dreaming.gates.lock().unwrap_or_else(PoisonError::into_inner));
-        let closed = gates.are_known_closed(now, &self.desk.limits);
-        drop(gates);
+        let closed = {
+            let gates = self.dreaming.gates.lock().unwrap_or_else(PoisonError::into_inner);
+            gates.are_known_closed(&self.desk)
+        };
         let Some(bedroom) = self.bedroom().filter(|_| !closed) else { return Ok(()) };
         let sleeper = self.sleeper();
         let (gates, sender) = (self.dreaming.gates.clone(), self.dreaming.sender.clone());

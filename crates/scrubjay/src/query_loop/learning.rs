@@ -77,15 +77,17 @@ impl Session {
             self.pass_over(fresh.drain(..=at).collect())?;
         }
         let by = if self.desk.model.is_a_mind() { Learner::Model } else { Learner::Code };
-        if !extraction::due(&fresh, &self.desk.settings)
-            || (by == Learner::Model && !self.may_start(extraction::ERRAND))
-        {
+        let Desk { settings, zone, .. } = &self.desk;
+        let due = extraction::due(&fresh, settings)
+            && (by == Learner::Code || extraction::worth_asking(&fresh, settings, zone));
+        if !due || (by == Learner::Model && !self.may_start(extraction::ERRAND)) {
             return Ok(());
         }
         let instructions = self.transcript.view().instructions().iter().map(|message| message.text()).collect();
         let (session, desk) = (self.transcript.session().clone(), self.desk.clone());
         let grounds = Grounds::new(session, &root, desk.zone.clone(), desk.limits.clone());
         let lesson = Lesson {
+            said: extraction::said(&self.transcript),
             fresh,
             memory,
             grounds: grounds.instructed(instructions).after(&how.transcripts),
@@ -190,6 +192,8 @@ impl Session {
 
 /// One extraction: everything it needs, taken along when the answer was given.
 struct Lesson {
+    /// All that was ever said in the session.
+    said: Vec<Arc<Message>>,
     fresh: Vec<Arc<Message>>,
     memory: SharedMemory,
     grounds: Grounds,
@@ -214,9 +218,9 @@ impl Lesson {
     /// Without a model: what the person said outright.
     fn outright(mut self) {
         let Some(upto) = self.leave_out_reached() else { return };
-        let Self { fresh, memory, grounds, desk, reached, sender, .. } = self;
-        let scribe = Scribe::new(memory.clone(), grounds.hearing(&fresh, memory.dir()));
-        scribe.take_down(&fresh);
+        let Self { said, fresh, memory, grounds, desk, reached, sender, .. } = self;
+        let scribe = Scribe::new(memory.clone(), grounds.hearing(&said, &fresh, memory.dir()));
+        scribe.take_down();
         let done = scribe.done();
         done.announcements().into_iter().for_each(|told| desk.events.notice(told));
         reach(&reached, &upto);
@@ -227,11 +231,11 @@ impl Lesson {
 
     fn trip(mut self) -> Option<Trip> {
         let upto = self.leave_out_reached()?;
-        let Self { fresh, memory, grounds, origins, desk, reached, sender } = self;
-        let grounds = grounds.hearing(&fresh, memory.dir());
+        let Self { said, fresh, memory, grounds, origins, desk, reached, sender } = self;
+        let grounds = grounds.hearing(&said, &fresh, memory.dir());
         let errand = extraction::errand(&fresh, &grounds, &memory, &desk.gate);
         let scribe = Arc::new(Scribe::new(memory, grounds));
-        scribe.let_go(&fresh);
+        scribe.let_go();
         let (events, clock) = (desk.events.clone(), desk.clock.clone());
         let desk = Desk { tools: extraction::hands(&desk.tools, &scribe), ..desk };
         let messages = fresh.len() as u64;

@@ -167,23 +167,33 @@ async fn a_log_counts_as_read_only_after_what_was_made_of_it_has_landed() {
     assert!(dreams_of(&broken) > 0 && files(&dir).keys().all(|file| file == "MEMORY.md"), "nothing landed");
     assert_eq!(memory.with(|memory| memory.unread_logs()).unwrap().len(), 1);
 
-    // The second night it lands, and the mark cannot be written: as if the machine had stopped in between.
+    // The second night it lands.
     let home = night(story, &clock, "day-2").await;
-    let marks = memory.with(|memory| memory.place().provenance.clone()).join("logs_read.json");
-    std::fs::create_dir_all(&marks).unwrap();
     let model = dreamer(distils);
-    let (story, memory) = morning(home, &clock, &model).await;
-    let landed = files(&dir);
-    assert!(landed.contains_key("feeding_freeze.md"));
-    assert_eq!((dreams_of(&model), memory.with(|memory| memory.unread_logs()).unwrap().len()), (1, 1));
-
-    // The third night the log is read once more, and says nothing new.
-    std::fs::remove_dir(&marks).unwrap();
-    let home = night(story, &clock, "day-3").await;
-    let again = dreamer(|_, _| Ok(Turn::text("Nothing had to be changed.")));
-    let (_story, memory) = morning(home, &clock, &again).await;
-    assert_eq!((dreams_of(&again), files(&dir)), (1, landed), "nothing is lost and nothing comes twice");
+    let (_story, memory) = morning(home, &clock, &model).await;
+    assert!(dreams_of(&model) == 1 && files(&dir).contains_key("feeding_freeze.md"));
     assert_eq!(memory.with(|memory| memory.unread_logs()).unwrap(), []);
+}
+
+// spec: K1
+// spec: Z1
+#[tokio::test]
+async fn the_first_session_after_midnight_dreams_also_when_the_last_dream_was_late_in_the_day_before() {
+    let (home, clock) = (Home::new().unwrap(), FixedClock::default());
+    let home = logged_day(home, &clock).await;
+    let model = dreamer(distils);
+    clock.advance(SignedDuration::from_hours(3));
+    let (mut story, memory) = morning(home, &clock, &model).await;
+    assert_eq!(dreams_of(&model), 1);
+    memory.with(|memory| memory.append_log(date(2026, 3, 4), "- 16:00 the herons came back")).unwrap();
+    clock.advance(SignedDuration::from_hours(1));
+    story.ask("Anything else?").await.unwrap();
+    assert!(story.session.wait_for_background(LONG).await.unwrap());
+    assert_eq!(dreams_of(&model), 1, "the day is still being written");
+    let home = night(story, &clock, "day-2").await;
+    clock.advance(SignedDuration::from_hours(-6));
+    let (_story, _) = morning(home, &clock, &model).await;
+    assert_eq!(dreams_of(&model), 2, "less than a day has passed, but midnight has");
 }
 
 // spec: K1

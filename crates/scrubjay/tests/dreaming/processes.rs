@@ -1,10 +1,11 @@
 //! Real processes: eight that want to dream at once, one that is stopped for an hour, many that are killed on the way.
 
-use crate::bench::{Bench, files, open, project};
+use crate::bench::{Bench, files, open, project, text};
 use jiff::SignedDuration;
 use rustix::process::{Pid, Signal, kill_process};
+use scrubjay::gate::{Gate, Verdict};
 use scrubjay::limits::Limits;
-use scrubjay::memory::dreaming::{DreamError, Dreams, Judgement};
+use scrubjay::memory::dreaming::{Dream, DreamError, Dreams, Judgement};
 use scrubjay_providers::Offline;
 use scrubjay_testkit::{FixedClock, Setting, Story};
 use std::collections::BTreeMap;
@@ -26,16 +27,36 @@ fn child() {
         "contend" => contend(&data, &dreams),
         "land" => {
             let dream = dreams.plan(dreams.news("none").unwrap(), CancellationToken::new()).unwrap();
-            println!("planned");
-            let mut go = String::new();
-            std::io::stdin().read_line(&mut go).unwrap();
-            match dream.land(Judgement::Nobody) {
-                Ok(landed) => println!("landed {}", landed.is_news()),
-                Err(error) => println!("refused {error}"),
-            }
+            land(dream, Judgement::Nobody);
+        }
+        "distil" => {
+            let dream = dreams.plan(dreams.news("none").unwrap(), CancellationToken::new()).unwrap();
+            distil(&dream);
+            land(dream, Judgement::Finished);
         }
         other => panic!("there is no job {other}"),
     }
+}
+
+/// Say that everything is planned, and land when told to.
+fn land(dream: Dream, judgement: Judgement) {
+    println!("planned");
+    let mut go = String::new();
+    std::io::stdin().read_line(&mut go).unwrap();
+    match dream.land(judgement) {
+        Ok(landed) => println!("landed {}", landed.is_news()),
+        Err(error) => println!("refused {error}"),
+    }
+}
+
+const LOGGED: &str = "the nest camera drops every fourth frame";
+
+/// What a model would leave in the copy: the line of the log, as a memory.
+fn distil(dream: &Dream) {
+    let errand = dream.errand(Gate::new(|_, _| Verdict::Allow)).unwrap();
+    let copy = errand.directive.split("copy of it in ").nth(1).unwrap().split(';').next().unwrap();
+    let memory = text("nest_camera.md", LOGGED, LOGGED).replacen("type:", &format!("cites: [\"{LOGGED}\"]\ntype:"), 1);
+    std::fs::write(Path::new(copy).join("nest_camera.md"), memory).unwrap();
 }
 
 fn dreamer(data: &Path) -> (Story, Dreams) {
@@ -164,7 +185,8 @@ fn a_dreamer_that_is_stopped_for_an_hour_wakes_up_and_is_refused() {
 // safety: F-18
 #[test]
 fn a_dream_that_is_killed_anywhere_leaves_exactly_the_old_memory_or_exactly_the_new_one() {
-    let (old, new, long) = run_to_the_end();
+    let (old, new, long) = run_to_the_end("land", duplicates);
+    assert_eq!((old.len(), new.len()), (13, 7));
     let (mut olds, mut news, mut wait) = (0, 0, long / 2);
     for round in 0..20 {
         let bench = Bench::offline();
@@ -201,20 +223,95 @@ fn a_dream_that_is_killed_anywhere_leaves_exactly_the_old_memory_or_exactly_the_
     assert!(olds > 0 && news > 0, "{olds} old, {news} new: the kills did not hit the dream");
 }
 
+/// A day that is over, with one line in its log.
+fn logged(bench: &Bench) {
+    let yesterday = bench.now().to_zoned(jiff::tz::TimeZone::UTC).date().yesterday().unwrap();
+    bench.memory.with(|memory| memory.append_log(yesterday, &format!("- 09:10 {LOGGED}"))).unwrap();
+}
+
+/// What a killed process left: the memories, how many logs are unread, and whether a dream has landed.
+fn left(data: &Path) -> (Files, usize, bool) {
+    let memory = open(data, &FixedClock::default());
+    let (unread, last) = memory.with(|memory| (memory.unread_logs().unwrap().len(), memory.last_dream().unwrap()));
+    (files(&project(data).memory()), unread, last.is_some())
+}
+
+/// The next dream reads what is unread, and changes nothing that is known.
+fn dreams_again(data: &Path) {
+    let (_story, dreams) = dreamer(data);
+    let dream = dreams.plan(dreams.news("none").unwrap(), CancellationToken::new()).unwrap();
+    assert!(dream.needs_judgement(), "the log is there to be read");
+    distil(&dream);
+    dream.land(Judgement::Finished).unwrap();
+}
+
+// spec: K1
+// spec: Z3
+#[test]
+fn a_dream_that_is_killed_between_what_it_made_of_a_log_and_the_mark_on_the_log_loses_and_doubles_nothing() {
+    let bench = Bench::offline();
+    logged(&bench);
+    let data = bench.story.home.data();
+    let mut helper = Helper::start(&data, "distil");
+    helper.hears("planned").unwrap();
+    // Who marks a log reads the marks first, and waits here for somebody who writes them.
+    let marks = project(&data).provenance().join("logs_read.json");
+    std::fs::create_dir_all(marks.parent().unwrap()).unwrap();
+    rustix::fs::mknodat(rustix::fs::CWD, &marks, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0).unwrap();
+    helper.go();
+    let _waited_for = std::fs::File::options().write(true).open(&marks).unwrap();
+    helper.signal(Signal::KILL);
+    helper.child.wait().unwrap();
+    std::fs::remove_file(&marks).unwrap();
+    let (found, unread, landed) = left(&data);
+    assert!(found["nest_camera.md"].contains(LOGGED) && landed, "what was made of it stands");
+    assert_eq!(unread, 1, "and nobody has marked it");
+    dreams_again(&data);
+    assert_eq!(left(&data), (found, 0, true), "read once more, it says nothing new");
+}
+
+// spec: K1
+// spec: Z3
+#[test]
+fn a_dream_over_a_log_that_is_killed_anywhere_never_takes_it_for_read_before_it_has_landed() {
+    let (_, _, long) = run_to_the_end("distil", logged);
+    let (mut wait, mut olds, mut news) = (long / 2, 0, 0);
+    for round in 0..12 {
+        let bench = Bench::offline();
+        logged(&bench);
+        let data = bench.story.home.data();
+        let mut helper = Helper::start(&data, "distil");
+        helper.hears("planned").unwrap();
+        helper.go();
+        std::thread::sleep(wait);
+        helper.signal(Signal::KILL);
+        helper.child.wait().unwrap();
+        let (found, unread, landed) = left(&data);
+        let is_new = found.contains_key("nest_camera.md");
+        assert_eq!(is_new, landed, "round {round}");
+        assert!(is_new || unread == 1, "round {round}: the log is taken for read and nothing was made of it");
+        (olds, news) = (olds + usize::from(!is_new), news + usize::from(is_new));
+        wait = if is_new { wait * 3 / 4 } else { wait * 5 / 4 };
+        if unread == 1 {
+            dreams_again(&data);
+        }
+        let (after, unread, _) = left(&data);
+        assert!(after["nest_camera.md"].contains(LOGGED) && unread == 0, "round {round}");
+    }
+    assert!(olds > 0 && news > 0, "{olds} old, {news} new: the kills did not hit the dream");
+}
+
 type Files = BTreeMap<String, String>;
 
 /// The memory before and after a dream nobody disturbs, and how long landing takes.
-fn run_to_the_end() -> (Files, Files, Duration) {
+fn run_to_the_end(job: &str, prepare: fn(&Bench)) -> (Files, Files, Duration) {
     let bench = Bench::offline();
-    duplicates(&bench);
+    prepare(&bench);
     let old = bench.files();
-    let mut helper = Helper::start(&bench.story.home.data(), "land");
+    let mut helper = Helper::start(&bench.story.home.data(), job);
     helper.hears("planned").unwrap();
     let began = Instant::now();
     helper.go();
     assert_eq!(helper.hears("landed").as_deref(), Some("landed true"));
-    let long = began.elapsed();
-    let new = bench.files();
-    assert_eq!((old.len(), new.len()), (13, 7));
-    (old, new, long)
+    (old, bench.files(), began.elapsed())
 }

@@ -183,3 +183,51 @@ fn five_hundred_saves_during_a_slow_dream_all_survive() {
     assert!(after["freeze.md"].contains("Added in the meantime") && after["freeze.md"].contains("(tomorrow)"));
     assert!(after.keys().all(|name| !name.contains("conflict")), "nobody has to sort anything out");
 }
+
+// spec: Z6
+// spec: V4
+#[test]
+fn what_speaks_against_several_that_say_the_same_is_found_in_the_same_night() {
+    let bench = Bench::offline();
+    let says = |port: &str| format!("The staging database listens on port {port}. Ask Ada for the password.");
+    for file in ["staging.md", "staging_again.md", "staging_twice.md"] {
+        bench.save(file, "the staging database", &says("5433"));
+    }
+    bench.clock.advance(jiff::SignedDuration::from_secs(60));
+    bench.save("staging_moved.md", "the staging database", &says("6543"));
+    let root = bench.story.home.project();
+    let pollution = bench.memory.with(|memory| memory.pollution(&root, &CancellationToken::new())).unwrap();
+    assert_eq!((pollution.duplicates.len(), pollution.contradicted.len()), (2, 1), "{pollution:?}");
+    let report = bench.dream().report;
+    assert_eq!(report.fixes.len(), 2, "{report:?}");
+    assert!(
+        matches!(&report.findings[..], [Finding::Contradiction { newer, .. }] if newer == "staging_moved.md"),
+        "{report:?}"
+    );
+}
+
+// spec: Z9
+// spec: D11
+#[test]
+fn what_the_person_took_apart_is_not_put_together_again_the_next_night() {
+    let bench = Bench::offline();
+    let says = "The staging database listens on port 5433. Ask Ada for the password.";
+    bench.save("staging.md", "the staging database", says);
+    bench.save("staging_again.md", "the staging database", &format!("{says} It sleeps at night."));
+    let landed = bench.dream();
+    assert_eq!(landed.report.fixes.len(), 1, "{landed:?}");
+    bench.memory.with(|memory| memory.undo(landed.receipt.unwrap().change)).unwrap();
+    let apart = bench.files();
+    assert!(apart.contains_key("staging.md") && apart.contains_key("staging_again.md"), "{apart:?}");
+    for _ in 0..2 {
+        bench.hours_pass(25);
+        let report = bench.dream().report;
+        assert!(report.fixes.is_empty() && matches!(&report.findings[..], [Finding::Alike(..)]), "{report:?}");
+        assert_eq!(bench.files(), apart, "one word of the person's is enough");
+    }
+    let (entry, _) = bench.memory.with(|memory| memory.text("staging.md")).unwrap().unwrap();
+    let changed = crate::bench::text("staging.md", "the staging database", &format!("{says} It sleeps at night."));
+    bench.commit(Edit::update(&entry, changed));
+    bench.hours_pass(25);
+    assert_eq!(bench.dream().report.fixes.len(), 1, "what has changed since is looked at anew");
+}

@@ -32,6 +32,39 @@ fn of_two_that_say_the_same_the_one_that_is_used_stays_and_says_it_all() {
 }
 
 // spec: V5
+// spec: D11
+#[test]
+fn what_takes_over_others_takes_over_their_counts_and_gives_them_back() {
+    let (bench, _) = merged(&[("staging.md", true), ("staging_again.md", false)]);
+    let counts = |path: &str| bench.memory.with(|memory| memory.usefulness(path)).map(|use_| (use_.shown, use_.used));
+    assert_eq!(counts("staging.md").unwrap(), (6, 3), "both were shown three times, one was used");
+    assert_eq!(counts("staging_again.md").unwrap(), (0, 0));
+    turns(&bench, 2, &[("staging.md", true)]);
+    // Once more, into a third: nothing is counted twice, and nothing is lost on the way.
+    bench.save(
+        "staging_third.md",
+        "the staging database",
+        &format!("{STAGING} It sleeps at night. Restart it with care."),
+    );
+    turns(&bench, 1, &[("staging_third.md", true)]);
+    bench.hours_pass(25);
+    let landed = bench.dream();
+    let [Fix::Merged { kept, gone }] = &landed.report.fixes[..] else { panic!("{:?}", landed.report) };
+    assert_eq!((counts(kept).unwrap(), counts(gone).unwrap()), ((9, 6), (0, 0)));
+    let undo = |landed: &scrubjay::memory::dreaming::Landed| {
+        let change = landed.receipt.as_ref().unwrap().change;
+        bench.memory.with(|memory| memory.undo(change)).unwrap();
+    };
+    undo(&landed);
+    assert_eq!((counts("staging.md").unwrap(), counts("staging_third.md").unwrap()), ((8, 5), (1, 1)));
+    let log = bench.memory.with(|memory| memory.log()).unwrap();
+    let first = log.iter().find(|change| change.cause == Cause::Dream).unwrap().id;
+    bench.memory.with(|memory| memory.undo(first)).unwrap();
+    assert_eq!(counts("staging.md").unwrap(), (5, 5), "what it was used for since stays with it");
+    assert_eq!(counts("staging_again.md").unwrap(), (3, 0));
+}
+
+// spec: V5
 #[test]
 fn what_is_about_memories_in_use_is_judged_first() {
     let bench = Bench::offline();

@@ -206,6 +206,34 @@ async fn every_third_turn_unless_something_is_to_be_remembered() {
     }
 }
 
+// spec: E2
+#[tokio::test]
+async fn where_the_person_wants_it_turns_that_say_little_wait_and_are_looked_at_together() {
+    let model = Arc::new(extracting(|_, _| Ok(Turn::text("nothing"))));
+    let (mut story, _memory) = begun(Setting::new(model.clone()).switch("extraction.least_words", "12"));
+    let runs = |model: &Scripted| model.prompts().iter().filter(|prompt| rounds(prompt).is_some()).count();
+    let long = "The harbour office told me why the crane was late, and it was the tide again.";
+    for (question, expected) in [
+        ("go on", 0),
+        ("yes\n```\na long text that the person only passes on to be looked at and says nothing with\n```", 0),
+        (long, 1),
+        ("thanks", 1),
+        ("Remember that we deploy on Fridays.", 2),
+        ("ok", 2),
+    ] {
+        story.ask(question).await.unwrap();
+        settle(&mut story).await;
+        assert_eq!(runs(&model), expected, "{question}");
+    }
+    let looked: Vec<u64> = extracted(&story).iter().map(|run| run.messages).collect();
+    assert_eq!(looked, [7, 4], "what waited is looked at with what made it worth it");
+    for _ in 0..9 {
+        story.ask("ok").await.unwrap();
+        settle(&mut story).await;
+    }
+    assert_eq!(runs(&model), 3, "not for ever");
+}
+
 // spec: E3
 #[tokio::test]
 async fn what_the_agent_saved_by_itself_is_not_saved_twice() {
@@ -422,6 +450,48 @@ async fn what_a_page_and_a_readme_want_remembered_never_becomes_clean() {
     settle(&mut story).await;
     let clean = memory.with(|memory| memory.list().map(|entry| entry.path.clone()).collect::<Vec<_>>());
     assert!(!clean.is_empty(), "{:?}", files(&memory));
+}
+
+// spec: D7
+// spec: X5
+#[tokio::test]
+async fn keep_doing_that_is_kept_with_what_it_confirms_unless_others_were_heard() {
+    for others in [false, true] {
+        let done = "I put the whole migration into one pull request.";
+        let extract = move |round: usize, prompt: &Prompt| {
+            let heard = prompt.history.iter().any(|one| one.text().contains("Keep doing it like that."));
+            let cites = json!(["Keep doing it like that.", done]);
+            let text = |kind: &str| {
+                note(kind, "The whole migration goes into one pull request.", "").replace("[\"\"]", &cites.to_string())
+            };
+            Ok(match round {
+                0 if heard => write(&place(prompt), "feedback_one.md", &text("feedback")),
+                1 if heard && others => write(&place(prompt), "project_one.md", &text("project")),
+                _ => Turn::text("nothing"),
+            })
+        };
+        let looks = Turn::call("Read", json!({ "file_path": "guide.md" }));
+        let model = if others { Scripted::new().then(looks) } else { Scripted::new() };
+        let model = Arc::new(model.afterwards(move |prompt| match rounds(prompt) {
+            Some(round) => extract(round, prompt),
+            None => Ok(Turn::text(done)),
+        }));
+        let (mut story, memory) = begun(Setting::new(model));
+        story.home.write("guide.md", "A request for each table.").unwrap();
+        for said in ["Add the migration, please.", "Yes, exactly. Keep doing it like that."] {
+            story.ask(said).await.unwrap();
+            settle(&mut story).await;
+        }
+        let (file, expected) =
+            if others { ("project_one.md", Trust::Tainted) } else { ("feedback_one.md", Trust::Confirmed) };
+        assert_eq!(files(&memory), [file]);
+        assert_eq!(trust(&memory, file), Some(expected));
+        let index = memory.with(|memory| memory.index().unwrap().text);
+        assert_eq!(index.contains(file), !others, "{index}");
+        let told = notices(&story);
+        let kept = if others { "Memory kept apart until you confirm it" } else { "Memory saved" };
+        assert!(told.iter().any(|one| one.starts_with(kept)), "{told:?}");
+    }
 }
 
 // spec: E8

@@ -54,6 +54,29 @@ fn a_tainted_memory_is_listed_apart_until_it_is_confirmed() {
     assert_eq!(bench.file("MEMORY.md").unwrap(), "- [Clean](clean.md) — d\n");
 }
 
+// spec: D11
+// spec: X5
+#[test]
+fn taking_a_change_back_brings_back_what_each_memory_rested_on() {
+    let bench = Bench::new();
+    let mut memory = bench.open();
+    save(&mut memory, "kept.md", &memory_text("Kept", "d", "tea"));
+    put(&mut memory, "gone.md", &memory_text("Gone", "d", "tea"), said_by(Speaker::Person));
+    let rested = |memory: &Memory| ["kept.md", "gone.md"].map(|path| memory.rests_on(path).cloned());
+    let before = rested(&memory);
+    assert_eq!(before, [None, Some(said_by(Speaker::Person))]);
+    // What a merge does: one takes over the facts of the other, and need not say more for it.
+    let kept = entry(&memory, "kept.md");
+    let basis = Basis { trust: Trust::Clean, ..said_by(Speaker::Memory("gone.md".into())) };
+    let took = Edit::update(&kept, memory_text("Kept", "d", "tea")).resting_on(basis);
+    let edits = vec![took, Edit::remove(&entry(&memory, "gone.md"))];
+    let merged = memory.commit(Change { cause: Cause::Dream, edits }).unwrap();
+    assert_ne!(rested(&memory), before);
+    memory.undo(merged.change).unwrap();
+    assert_eq!(rested(&memory), before);
+    assert_eq!(rested(&bench.open()), before, "also for whoever opens it next");
+}
+
 // spec: X5
 #[test]
 fn taint_stays_whatever_is_done_to_the_file() {

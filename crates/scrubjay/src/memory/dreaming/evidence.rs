@@ -1,13 +1,14 @@
 //! What is new since the last dream, and where words that a dream quotes were said.
 //!
-//! Evidence is what a person or the model said in a conversation, and the daily logs. What was recalled, what instruction
+//! Evidence is what a person (their own words, and apart from them what they pasted) or the model said in a conversation, and the daily logs. What was recalled, what instruction
 //! files say, summaries and the memory itself are not: a memory never proves itself.
 
 use crate::limits::Limits;
+use crate::memory::extraction::{Heard, PASTED};
 use crate::memory::logs::{LogDay, file_of};
 use crate::memory::provenance::{Source, Speaker};
 use crate::memory::recall::content_words;
-use crate::message::Origin;
+use crate::message::{Block, Message, Origin};
 use crate::transcript::{self, Entry};
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -124,17 +125,30 @@ fn said_in(path: &Path, last: Option<Timestamp>, zone: &TimeZone, limits: &Limit
         Entry::Said(message) => Some(message),
         _ => None,
     });
-    let heard = said.filter(|message| last.is_none_or(|last| message.at > last)).filter_map(|message| {
-        let speaker = match message.origin {
-            Origin::Person => Speaker::Person,
-            Origin::Model => Speaker::Assistant,
-            _ => return None,
-        };
-        let (session, message_id) = (session.clone(), message.id.to_string());
+    let news = said.filter(|message| last.is_none_or(|last| message.at > last));
+    let heard = news.flat_map(|message| {
         let day = message.at.to_zoned(zone.clone()).date();
-        Some(Said { session, message: message_id, day, speaker, text: message.text() })
+        let (session, id) = (session.clone(), message.id.to_string());
+        let said = move |(speaker, text)| Said { session: session.clone(), message: id.clone(), day, speaker, text };
+        spoken(&message).into_iter().map(said)
     });
     heard.collect()
+}
+
+/// Who says what in a message. What the person only passes on is not what they say.
+fn spoken(message: &Message) -> Vec<(Speaker, String)> {
+    match message.origin {
+        Origin::Model => vec![(Speaker::Assistant, message.text())],
+        Origin::Person => {
+            let heard = message.blocks.iter().filter_map(Block::as_text).map(Heard::of);
+            let parts = heard.flat_map(|Heard { own, pasted }| {
+                let pasted = pasted.into_iter().map(|text| (Speaker::Tool(PASTED.to_owned()), text));
+                std::iter::once((Speaker::Person, own)).chain(pasted)
+            });
+            parts.filter(|(_, text)| !text.trim().is_empty()).collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 fn one_line(text: &str) -> String {

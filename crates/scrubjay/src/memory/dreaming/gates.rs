@@ -1,8 +1,11 @@
 //! When to dream: gates, the cheapest first, so that a session that will not dream pays one look at one file for it.
 
 use super::{DreamError, Dreams, evidence, lease};
+use crate::desk::Desk;
 use crate::limits::Limits;
 use crate::memory::logs::LogDay;
+use crate::settings::{Settings, key};
+use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use std::fmt;
 use std::path::PathBuf;
@@ -64,6 +67,29 @@ pub struct News {
     pub(super) logs: Vec<LogDay>,
 }
 
+/// How long after a dream the next one may come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rhythm {
+    /// After some hours.
+    Hours,
+    /// After midnight, where the day before was logged.
+    Nights,
+}
+
+impl Rhythm {
+    pub(super) fn of(settings: &Settings) -> Self {
+        if settings.flag(&key::DAILY_LOG) { Rhythm::Nights } else { Rhythm::Hours }
+    }
+
+    fn is_too_early(self, last: Timestamp, now: Timestamp, zone: &TimeZone, limits: &Limits) -> bool {
+        let day = |at: Timestamp| at.to_zoned(zone.clone()).date();
+        match self {
+            Rhythm::Hours => is_within(last, now, hours(limits.dream_every_hours)),
+            Rhythm::Nights => day(last) == day(now),
+        }
+    }
+}
+
 /// What is remembered between two looks.
 #[derive(Debug, Default)]
 pub struct Gates {
@@ -75,9 +101,10 @@ pub struct Gates {
 
 impl Gates {
     /// Whether it is known without a look that a gate is closed. It costs nothing, so that every answer can ask.
-    pub fn are_known_closed(&self, now: Timestamp, limits: &Limits) -> bool {
+    pub fn are_known_closed(&self, desk: &Desk) -> bool {
+        let (now, limits) = (desk.clock.now(), &desk.limits);
         let last = self.known.and_then(|(_, last)| last);
-        last.is_some_and(|last| is_within(last, now, hours(limits.dream_every_hours)))
+        last.is_some_and(|last| Rhythm::of(&desk.settings).is_too_early(last, now, &desk.zone, limits))
             || self.looked.is_some_and(|looked| is_within(looked, now, minutes(limits.dream_scan_minutes)))
     }
 
@@ -88,7 +115,8 @@ impl Gates {
         }
         let (now, limits) = (dreams.clock.now(), &dreams.limits);
         let last = self.last(dreams)?;
-        if let Some(last) = last.filter(|last| is_within(*last, now, hours(limits.dream_every_hours))) {
+        let too_early = |last: &Timestamp| dreams.rhythm.is_too_early(*last, now, &dreams.zone, limits);
+        if let Some(last) = last.filter(too_early) {
             return Err(Closed::Recent { last });
         }
         if self.looked.is_some_and(|looked| is_within(looked, now, minutes(limits.dream_scan_minutes))) {

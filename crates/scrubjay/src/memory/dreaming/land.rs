@@ -258,9 +258,11 @@ fn basis(memory: &Memory, step: &Step) -> Option<Basis> {
         }
     }
     let is_new = step.base.is_none() && step.merged.is_empty();
-    let said = Basis::of(step.sources.clone());
-    trusts.extend((is_new || said.trust == Trust::Tainted && !step.sources.is_empty()).then_some(said.trust));
-    sources.extend(said.sources);
+    // What the person alone did not say rests on the others too.
+    let by_person = !step.sources.is_empty() && step.sources.iter().all(|source| source.speaker == Speaker::Person);
+    let said = if by_person { Trust::Clean } else { Trust::Tainted };
+    trusts.extend((is_new || said == Trust::Tainted && !step.sources.is_empty()).then_some(said));
+    sources.extend(step.sources.iter().cloned());
     let trust = match () {
         () if trusts.contains(&Trust::Tainted) => Trust::Tainted,
         () if trusts.contains(&Trust::Confirmed) => Trust::Confirmed,

@@ -42,6 +42,7 @@ use crate::prompts;
 use crate::settings::{Settings, key};
 use copy::Workplace;
 use evidence::Evidence;
+use gates::Rhythm;
 use jiff::tz::TimeZone;
 use lease::Lease;
 use seen::Seen;
@@ -114,6 +115,7 @@ pub struct Dreams {
     /// The project, in which what memories mention is looked for.
     root: PathBuf,
     mode: Mode,
+    rhythm: Rhythm,
     clock: Arc<dyn Clock>,
     zone: TimeZone,
     limits: Arc<Limits>,
@@ -141,7 +143,8 @@ impl Dreams {
         };
         let place = memory.with(|memory| memory.place().clone());
         let (sessions, root, limits) = (sessions.to_owned(), root.to_owned(), Arc::new(settings.limits().clone()));
-        Self { memory, place, sessions, root, mode, clock, zone, limits }
+        let rhythm = Rhythm::of(settings);
+        Self { memory, place, sessions, root, mode, rhythm, clock, zone, limits }
     }
 
     /// The same in another mode.

@@ -1,12 +1,12 @@
 //! Tidying without a model: what needs no judgement is done, what needs some is listed.
 
 use super::repair::{self, Link};
-use super::world::{Step, World};
+use super::world::{Known, Step, World};
 use crate::digest::Digest;
 use crate::limits::Limits;
 use crate::memory::journal::{Cause, Recorded};
 use crate::memory::likeness::{self, Relation, Taken};
-use crate::memory::{Memory, MemoryError, Topic, freshness, index};
+use crate::memory::{Memory, MemoryError, Topic, Trust, freshness, index};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -201,36 +201,37 @@ fn join(
     report: &mut Report,
 ) -> BTreeMap<String, String> {
     let mut taken: Vec<Taken> = drafts.iter().map(|(path, draft)| Taken::of(path, &draft.topic)).collect();
-    let common = likeness::common(&taken);
+    let common = likeness::common(taken.iter());
+    let pairs = likeness::pairs(&taken, limits);
     let mut into = BTreeMap::new();
-    let mut listed = Vec::new();
-    for (a, b) in likeness::pairs(&taken, limits) {
-        let (one, other) = (&taken[a], &taken[b]);
-        if into.contains_key(&one.path) || into.contains_key(&other.path) {
+    for (a, b) in &pairs {
+        let (one, other) = (&taken[*a], &taken[*b]);
+        let stand = !into.contains_key(&one.path) && !into.contains_key(&other.path);
+        let same = || likeness::relation(one, other, &common) == Some(Relation::Same);
+        if !stand || !may_merge(world, &one.path, &other.path) || !same() {
             continue;
         }
-        let relation = likeness::relation(one, other, &common);
-        let may_merge = may_merge(world, &one.path, &other.path);
-        match relation {
-            Some(Relation::Same) if may_merge => {
-                let (kept, gone) = if keeps_first(world, one, other) { (a, b) } else { (b, a) };
-                let topic = likeness::merged(&taken[kept], &taken[gone]);
-                let (kept_path, gone_path) = (taken[kept].path.clone(), taken[gone].path.clone());
-                taken[kept] = Taken::of(&kept_path, &topic);
-                let merged = drafts.remove(&gone_path).map(|draft| draft.merged).unwrap_or_default();
-                if let Some(draft) = drafts.get_mut(&kept_path) {
-                    draft.topic = topic;
-                    draft.merged.extend(merged.into_iter().chain([gone_path.clone()]));
-                }
-                report.fixes.push(Fix::Merged { kept: kept_path.clone(), gone: gone_path.clone() });
-                into.insert(gone_path, kept_path);
-            }
-            Some(relation) => listed.push((one.path.clone(), other.path.clone(), relation)),
-            None => {}
+        let (kept, gone) = if keeps_first(world, one, other) { (*a, *b) } else { (*b, *a) };
+        let topic = likeness::merged(&taken[kept], &taken[gone]);
+        let (kept_path, gone_path) = (taken[kept].path.clone(), taken[gone].path.clone());
+        taken[kept] = Taken::of(&kept_path, &topic);
+        let merged = drafts.remove(&gone_path).map(|draft| draft.merged).unwrap_or_default();
+        if let Some(draft) = drafts.get_mut(&kept_path) {
+            draft.topic = topic;
+            draft.merged.extend(merged.into_iter().chain([gone_path.clone()]));
         }
+        report.fixes.push(Fix::Merged { kept: kept_path.clone(), gone: gone_path.clone() });
+        into.insert(gone_path, kept_path);
     }
-    listed.retain(|(one, other, _)| !into.contains_key(one) && !into.contains_key(other));
-    report.findings.extend(listed.into_iter().map(|(one, other, relation)| judged(world, one, other, relation)));
+    // What was said five times over and is said once now is no common word any more.
+    let common = likeness::common(taken.iter().filter(|one| !into.contains_key(&one.path)));
+    let pairs = pairs.iter().map(|(a, b)| (&taken[*a], &taken[*b]));
+    let left = pairs.filter(|(one, other)| !into.contains_key(&one.path) && !into.contains_key(&other.path));
+    let judged = left.filter_map(|(one, other)| {
+        let relation = likeness::relation(one, other, &common)?;
+        Some(judged(world, one.path.clone(), other.path.clone(), relation))
+    });
+    report.findings.extend(judged);
     into
 }
 
@@ -247,14 +248,17 @@ fn modified(world: &World, path: &str) -> Option<Timestamp> {
     world.memories.get(path).map(|known| known.entry.modified())
 }
 
-/// Whether what a merge would drop besides the text is nothing: how far two may be trusted, and keys only others know.
+/// Whether what a merge would drop besides the text is nothing (how far two may be trusted, and keys only others know), and the
+/// person did not take them apart before.
 fn may_merge(world: &World, one: &str, other: &str) -> bool {
     let (Some(one), Some(other)) = (world.memories.get(one), world.memories.get(other)) else { return false };
     let foreign = |text: &str| {
         let document = crate::frontmatter::parse(text, &["name", "description", "type"], &Limits::default());
         document.unknown().map(str::to_owned).collect::<Vec<_>>()
     };
-    one.trust == other.trust && foreign(&one.text) == foreign(&other.text)
+    // What nobody said anything about was written by hand, and is trusted as such.
+    let trust = |known: &Known| known.trust.unwrap_or(Trust::Clean);
+    !world.are_parted(one, other) && trust(one) == trust(other) && foreign(&one.text) == foreign(&other.text)
 }
 
 /// The one that earned its place stays, under its name and its description; of two that did alike the longer one, and of two

@@ -154,6 +154,11 @@ fn sources_in<'a>(step: &Step, world: &'a World) -> Vec<&'a Known> {
     std::iter::once(&step.path).chain(&step.merged).filter_map(|path| world.memories.get(path)).collect()
 }
 
+/// Whether all that a step would newly say is said by what it names.
+pub(super) fn rests_on_its_sources(step: &Step, world: &World) -> bool {
+    unsourced(step, world).is_empty()
+}
+
 /// New sayings must rest on words that were said, and say what those say.
 fn unsourced(step: &Step, world: &World) -> Vec<Refusal> {
     let Some(text) = &step.after else { return Vec::new() };
@@ -194,11 +199,9 @@ fn all_sayings(topic: &Topic) -> Vec<Saying> {
 fn taints(step: &Step, world: &World, limits: &Limits) -> Option<Refusal> {
     let text = step.after.as_ref()?;
     let foreign = step.sources.iter().any(|source| source.speaker != Speaker::Person);
-    let by_person = step.sources.iter().any(|source| source.speaker == Speaker::Person);
     let touches = world.memories.contains_key(&step.path) || !step.merged.is_empty();
     let about_person = matches!(Topic::read(text, limits).kind, Kind::User | Kind::Feedback);
-    let taints = foreign && (touches || (about_person && !by_person));
-    taints.then(|| Refusal::Taints(step.path.clone()))
+    (foreign && (touches || about_person)).then(|| Refusal::Taints(step.path.clone()))
 }
 
 /// Whatever was said is still said by whoever took it over, or something that does not agree with it is.

@@ -4,9 +4,9 @@
 use crate::digest::Digest;
 use crate::limits::Limits;
 use crate::memory::provenance::Source;
-use crate::memory::{Entry, Memory, MemoryError, Topic, Trust, Use};
+use crate::memory::{Cause, Entry, Memory, MemoryError, Recorded, Topic, Trust, Use};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// A memory as a dream sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +36,8 @@ impl Known {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct World {
     pub(super) memories: BTreeMap<String, Known>,
+    /// What dreams had put together and the person took apart again: the memories of each, as they were before.
+    parted: Vec<HashSet<(String, Digest)>>,
 }
 
 /// What a dream would do to one memory, and what that rests on.
@@ -89,7 +91,13 @@ impl World {
             let used = uses.of(&entry.path);
             memories.insert(entry.path.clone(), Known { entry, text, topic, trust, sources, used });
         }
-        Ok(Self { memories })
+        Ok(Self { memories, parted: parted(memory)? })
+    }
+
+    /// Whether the person took these two apart, and both are still what they were.
+    pub(super) fn are_parted(&self, one: &Known, other: &Known) -> bool {
+        let [one, other] = [one, other].map(|known| (known.entry.path.clone(), known.entry.digest.clone()));
+        self.parted.iter().any(|parted| parted.contains(&one) && parted.contains(&other))
     }
 
     /// What a memory is worth by its record.
@@ -120,6 +128,19 @@ impl World {
         }
         world
     }
+}
+
+/// The memories of every dream that was taken back.
+fn parted(memory: &Memory) -> Result<Vec<HashSet<(String, Digest)>>, MemoryError> {
+    let log = memory.log()?;
+    let undone = log.iter().filter_map(|change| match change.cause {
+        Cause::Undo { of } => log.iter().find(|change| change.id == of && change.cause == Cause::Dream),
+        _ => None,
+    });
+    let before = |change: &Recorded| {
+        change.edits.iter().filter_map(|edit| Some((edit.path.clone(), edit.before.clone()?))).collect()
+    };
+    Ok(undone.map(before).collect())
 }
 
 /// Where the facts of each memory went, at the end of the chain.

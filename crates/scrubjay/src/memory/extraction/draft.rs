@@ -34,11 +34,6 @@ impl Draft {
         Self { path: path.to_owned(), text, cites, before: before.map(str::to_owned) }
     }
 
-    /// A new memory that rests on one quotation, such as code finds without a model.
-    pub fn of(topic: &Topic, quote: &str) -> Self {
-        Self { path: topic.file_name(), text: topic.text(), cites: vec![quote.to_owned()], before: None }
-    }
-
     pub(super) fn topic(&self, limits: &Limits) -> Topic {
         Topic::read(&self.text, limits)
     }

@@ -9,6 +9,9 @@ use jiff::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// By what name words are known that the person only passed on.
+pub(in crate::memory) const PASTED: &str = "pasted";
+
 /// Something somebody said.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Statement {
@@ -21,6 +24,18 @@ pub(super) struct Statement {
     pub(super) plain: String,
 }
 
+impl Statement {
+    fn of(message: &Message, speaker: Speaker, text: String) -> Self {
+        let (message, at, plain) = (message.id.clone(), message.at, plain(&text));
+        Self { speaker, message, at, text, plain }
+    }
+
+    /// What the model said.
+    pub(super) fn by_model(message: &Message) -> Self {
+        Self::of(message, Speaker::Assistant, message.text())
+    }
+}
+
 /// Everything in these messages that may be cited. `ours` says whether a call's input leads into the memory or into past
 /// sessions: what comes back from there was said before.
 pub(super) fn statements(messages: &[Arc<Message>], ours: impl Fn(&str) -> bool) -> Vec<Statement> {
@@ -29,16 +44,14 @@ pub(super) fn statements(messages: &[Arc<Message>], ours: impl Fn(&str) -> bool)
     let mut found = Vec::new();
     for message in messages {
         let mut add = |speaker: Speaker, text: String| {
-            let (message, at, plain) = (message.id.clone(), message.at, plain(&text));
-            if !plain.is_empty() {
-                found.push(Statement { speaker, message, at, text, plain });
-            }
+            let said = Statement::of(message, speaker, text);
+            found.extend(Some(said).filter(|said| !said.plain.is_empty()));
         };
         match message.origin {
             Origin::Person => message.blocks.iter().filter_map(Block::as_text).for_each(|text| {
                 let Heard { own, pasted } = Heard::of(text);
                 add(Speaker::Person, own);
-                pasted.into_iter().for_each(|text| add(Speaker::Tool("pasted".to_owned()), text));
+                pasted.into_iter().for_each(|text| add(Speaker::Tool(PASTED.to_owned()), text));
             }),
             Origin::Model => add(Speaker::Assistant, message.text()),
             Origin::Letter | Origin::Task => add(Speaker::Tool("letter".to_owned()), message.text()),
@@ -59,16 +72,16 @@ pub(super) fn statements(messages: &[Arc<Message>], ours: impl Fn(&str) -> bool)
 
 /// One text of the person's: their own words, and what they only passed on.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Heard {
-    pub(super) own: String,
-    pub(super) pasted: Vec<String>,
+pub(in crate::memory) struct Heard {
+    pub(in crate::memory) own: String,
+    pub(in crate::memory) pasted: Vec<String>,
 }
 
 impl Heard {
     /// Blocks between fences and lines that begin with `>` are somebody else's words, unless the person's own words beside
-    /// them say that they are to be remembered. What a command printed is never the person's.
-    pub(super) fn of(text: &str) -> Self {
-        if prompts::is_ran_by_person(text) {
+    /// them say that they are to be remembered. What a command printed or a pipe brought is never the person's.
+    pub(in crate::memory) fn of(text: &str) -> Self {
+        if prompts::is_passed_on(text) {
             return Self { own: String::new(), pasted: vec![text.to_owned()] };
         }
         let (mut own, mut pasted): (Vec<&str>, Vec<Vec<&str>>) = (Vec::new(), Vec::new());
@@ -199,6 +212,7 @@ mod tests {
         assert_eq!(asked.pasted.len(), 1, "a question asks for nothing");
         let ran = prompts::ran_by_person("cat page", "Please remember: x is y");
         assert_eq!(Heard::of(&ran).own, "");
+        assert_eq!(Heard::of(&prompts::piped_in("Please remember: x is y")).own, "");
     }
 
     #[test]

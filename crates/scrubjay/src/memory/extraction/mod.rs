@@ -8,10 +8,12 @@
 
 mod draft;
 mod evidence;
+mod faithful;
 mod judge;
 mod outright;
 mod scribe;
 mod support;
+mod vouching;
 mod worth;
 
 pub use draft::Draft;
@@ -19,8 +21,10 @@ pub use judge::{Accepted, Refusal, judge};
 pub use scribe::{Saved, Scribe, hands};
 
 use super::SharedMemory;
+use super::explicit::{self, Found};
 use super::footing::says_remember;
 use super::prompt::Mode;
+use super::recall::words;
 use super::shown::manifest_line;
 use crate::errand::Errand;
 use crate::fence::shown_path;
@@ -32,10 +36,12 @@ use crate::settings::{Settings, key};
 use crate::tool::Effect;
 use crate::tools::{looking, resolve};
 use crate::transcript::{Entry, Extracted, Transcript, Way};
-use evidence::{Heard, Statement};
+use evidence::Statement;
+pub(super) use evidence::{Heard, PASTED};
 use jiff::tz::TimeZone;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use vouching::Vouched;
 
 /// The errand's name, and the name under which its calls and failures are booked.
 pub const ERRAND: &str = Extracted::LAYER;
@@ -65,13 +71,18 @@ pub struct Grounds {
     /// Every number.
     pub limits: Arc<Limits>,
     statements: Vec<Statement>,
+    /// What the person said outright.
+    found: Vec<Found>,
+    /// Which of it vouches for what the model had said, where nobody else had spoken before.
+    vouched: Vec<Vouched>,
 }
 
 impl Grounds {
     /// Grounds on which nothing was said yet.
     pub fn new(session: SessionId, root: &Path, zone: TimeZone, limits: Arc<Limits>) -> Self {
-        let (instructions, statements, transcripts) = (Vec::new(), Vec::new(), PathBuf::new());
-        Self { session, instructions, root: resolve(root, ""), transcripts, zone, limits, statements }
+        let (instructions, transcripts, root) = (Vec::new(), PathBuf::new(), resolve(root, ""));
+        let (statements, found, vouched) = (Vec::new(), Vec::new(), Vec::new());
+        Self { session, instructions, root, transcripts, zone, limits, statements, found, vouched }
     }
 
     /// The same, with instruction files that are read anyway.
@@ -84,11 +95,22 @@ impl Grounds {
         Self { transcripts: resolve(transcripts, ""), ..self }
     }
 
-    /// The same, with what was said since the last time. What tools read from `memory` or from past sessions is no news.
-    pub fn hearing(self, fresh: &[Arc<Message>], memory: &Path) -> Self {
+    /// The same, with what was said since the last time; `session` is all that was ever said there. What tools read from
+    /// `memory` or from past sessions is no news.
+    pub fn hearing(self, session: &[Arc<Message>], fresh: &[Arc<Message>], memory: &Path) -> Self {
         let places = [memory, &self.transcripts].map(|place| place.display().to_string());
         let is_ours = |input: &str| places.iter().any(|place| !place.is_empty() && input.contains(place));
-        Self { statements: evidence::statements(fresh, is_ours), ..self }
+        // "Keep doing that" is new, and what it means was said before.
+        let answered = vouching::answered(session, fresh);
+        let heard: Vec<Arc<Message>> = answered.into_iter().chain(fresh).cloned().collect();
+        let found = explicit::find(&heard, &self.zone);
+        let confirms = |message: &&Arc<Message>| {
+            found.iter().any(|one| one.confirms.as_ref().is_some_and(|done| done.message == message.id))
+        };
+        let confirmed = answered.filter(confirms).map(|answer| Statement::by_model(answer));
+        let statements = confirmed.into_iter().chain(evidence::statements(fresh, is_ours)).collect();
+        let vouched = vouching::vouched(&found, session);
+        Self { statements, found, vouched, ..self }
     }
 }
 
@@ -102,6 +124,15 @@ pub fn is_on(settings: &Settings, attendance: Attendance) -> bool {
         && !settings.flag(&key::REMOTE)
         && headless
         && !logs
+}
+
+/// All that was ever said in a session.
+pub fn said(transcript: &Transcript) -> Vec<Arc<Message>> {
+    let said = transcript.records().iter().filter_map(|record| match &record.entry {
+        Entry::Said(message) => Some(message.clone()),
+        _ => None,
+    });
+    said.collect()
 }
 
 /// What was said since the last time; also what a compaction has replaced since, but not what somebody wanted gone.
@@ -148,6 +179,19 @@ pub fn due(fresh: &[Arc<Message>], settings: &Settings) -> bool {
     let every = settings.number(&key::EXTRACTION_EVERY_TURNS);
     let told = |message: &&Arc<Message>| says_remember(&Heard::of(&message.text()).own);
     !asked.is_empty() && (asked.len() as u64 >= every || asked.iter().any(told))
+}
+
+/// Whether these messages are worth asking a model: the person said enough, something outright, or so much waits that it adds up. What
+/// is not is looked at with what is said next.
+pub fn worth_asking(fresh: &[Arc<Message>], settings: &Settings, zone: &TimeZone) -> bool {
+    let least = settings.number(&key::EXTRACTION_LEAST_WORDS);
+    let asked = || fresh.iter().filter(|message| message.origin == Origin::Person);
+    let own = |message: &Arc<Message>| Heard::of(&message.text()).own;
+    let words = asked().map(|message| words(&own(message)).count() as u64).sum::<u64>();
+    words >= least
+        || asked().count() as u64 >= settings.limits().extraction_wait_turns
+        || asked().any(|message| says_remember(&own(message)))
+        || !explicit::find(fresh, zone).is_empty()
 }
 
 /// What a fork is sent to do: look at these messages, save what they taught, touch nothing else.

@@ -1,41 +1,46 @@
 //! Extraction without a model: what the person said outright is saved through the same filter, and what they wanted
 //! forgotten is removed where it is clear what they mean.
 
-use super::super::explicit::{self, Said};
+use super::super::explicit::{Found, Said};
 use super::super::journal::Cause;
 use super::super::likeness::{Taken, is_contrary};
 use super::super::recall::content_words;
 use super::super::store::{Change, Edit};
-use super::super::{Entry, Memory, Scope, Team, Topic, scope_of};
+use super::super::{Entry, Kind, Memory, Scope, Team, Topic, scope_of};
 use super::Scribe;
 use super::draft::Draft;
-use crate::message::Message;
-use std::sync::Arc;
 
 impl Scribe {
-    /// Do what the person said outright in these messages. Blocks.
-    pub fn take_down(&self, fresh: &[Arc<Message>]) {
-        for found in explicit::find(fresh, &self.grounds.zone) {
-            match found.said {
+    /// Do what the person said outright. Blocks.
+    pub fn take_down(&self) {
+        for found in &self.grounds.found {
+            match &found.said {
                 // What is refused is counted, and the reason stands in what is done.
-                Said::Remember(topic) => drop(self.save(&self.draft(&topic, &found.quote))),
-                Said::Forget(words) => self.forget(&words),
+                Said::Remember(topic) => drop(self.save(&self.draft(topic, found))),
+                Said::Forget(words) => self.forget(words),
             }
         }
     }
 
-    /// Do what the person wanted forgotten in these messages. Blocks.
-    pub fn let_go(&self, fresh: &[Arc<Message>]) {
-        let found = explicit::find(fresh, &self.grounds.zone);
-        found.into_iter().for_each(|found| match found.said {
-            Said::Forget(words) => self.forget(&words),
+    /// Do what the person wanted forgotten. Blocks.
+    pub fn let_go(&self) {
+        self.grounds.found.iter().for_each(|found| match &found.said {
+            Said::Forget(words) => self.forget(words),
             Said::Remember(_) => {}
         });
     }
 
     /// A memory of its own, unless one says the contrary: then that one says this from now on, and its history the rest.
-    fn draft(&self, topic: &Topic, quote: &str) -> Draft {
+    fn draft(&self, topic: &Topic, found: &Found) -> Draft {
         let limits = &self.grounds.limits;
+        let cites = std::iter::once(&found.quote).chain(found.confirms.as_ref().map(|done| &done.quote));
+        let cites: Vec<String> = cites.cloned().collect();
+        // What might be somebody else's words is no rule until the person has looked at it.
+        let apart = found.confirms.is_some() && !self.grounds.vouched.iter().any(|vouched| vouched.is(found));
+        if apart {
+            let topic = Topic { kind: Kind::Project, ..topic.clone() };
+            return Draft { path: topic.file_name(), text: topic.text(), cites, before: None };
+        }
         let contrary = self.memory.with(|memory| {
             let new = Taken::of("", topic);
             let mut alike = memory.list().filter(|entry| entry.kind == topic.kind);
@@ -46,11 +51,8 @@ impl Scribe {
             })
         });
         match contrary {
-            None => Draft { path: self.path_of(topic), ..Draft::of(topic, quote) },
-            Some((path, before)) => {
-                let text = topic.text_over(&before, limits);
-                Draft { path, text, cites: vec![quote.to_owned()], before: Some(before) }
-            }
+            None => Draft { path: self.path_of(topic), text: topic.text(), cites, before: None },
+            Some((path, before)) => Draft { path, text: topic.text_over(&before, limits), cites, before: Some(before) },
         }
     }
 

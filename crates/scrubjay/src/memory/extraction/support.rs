@@ -1,10 +1,10 @@
 //! Whether a memory says what its quotations say. Code compares words: a true quotation must not carry an invented fact.
 
 use super::super::Topic;
-use super::super::footing::{MOST, SOME, borrows, shared};
-use super::super::provenance::Speaker;
+use super::super::footing::{MOST, SOME, shared};
 use super::super::recall::content_words;
 use super::evidence::{Statement, plain, sentences};
+use super::faithful::{Spoken, is_value};
 use crate::dates::{self, When};
 use crate::prompts;
 use jiff::civil::Date;
@@ -25,6 +25,8 @@ pub(super) struct Cited<'a> {
     before: String,
     /// The days that were spoken of.
     days: Vec<(Date, Date)>,
+    /// The sentences in which a quotation stands.
+    spoken: Spoken,
 }
 
 /// Words that a memory is built with and that say nothing by themselves.
@@ -48,6 +50,7 @@ impl<'a> Cited<'a> {
     pub(super) fn of(found: &[(&str, &'a Statement)], zone: &TimeZone) -> Self {
         let mut statements: Vec<&Statement> = Vec::new();
         let (mut quoted, mut said, mut days) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
+        let mut spoken = Spoken::default();
         for (quote, statement) in found {
             quoted.extend(content_words(quote));
             let quote = plain(quote);
@@ -55,7 +58,10 @@ impl<'a> Cited<'a> {
                 let sentence = plain(sentence);
                 sentence.contains(&quote) || quote.contains(&sentence)
             };
-            sentences(&statement.text).filter(|one| holds(one)).for_each(|one| quoted.extend(content_words(one)));
+            for sentence in sentences(&statement.text).filter(|one| holds(one)) {
+                quoted.extend(content_words(sentence));
+                spoken.hear(sentence);
+            }
             if statements.iter().any(|known| std::ptr::eq(*known, *statement)) {
                 continue;
             }
@@ -68,7 +74,7 @@ impl<'a> Cited<'a> {
             }));
             statements.push(statement);
         }
-        Self { statements, quoted, said, before: String::new(), days }
+        Self { statements, quoted, said, before: String::new(), days, spoken }
     }
 
     /// The same, with what the memory said before.
@@ -78,6 +84,7 @@ impl<'a> Cited<'a> {
         self.quoted.extend(words.iter().cloned());
         self.said.extend(words);
         self.before = plain(before);
+        self.spoken.beside(before);
         self
     }
 
@@ -87,22 +94,33 @@ impl<'a> Cited<'a> {
         self.inexact(&whole, said).or_else(|| {
             let mut carried = self.quoted.clone();
             let mut part = Part::Statement;
-            for sentence in sentences(&without_ours(&topic.body)) {
+            // Days that are written out were compared already.
+            for sentence in sentences(&undated(&without_ours(&topic.body), said)) {
                 part = part.of(sentence);
                 let words = bearing(sentence);
-                let enough = match part {
-                    Part::Statement => shared(&words, &self.quoted) >= MOST,
-                    Part::Reason => shared(&words, &self.said) >= SOME,
+                let faithful = match part {
+                    Part::Statement => self.carries(&words) && !self.spoken.is_turned_in(sentence),
+                    Part::Reason => shared(&words, &self.said) >= SOME && !self.spoken.is_denied_in(sentence),
                 };
-                if !words.is_empty() && !enough {
+                if !words.is_empty() && !faithful {
                     return Some(sentence.to_owned());
                 }
                 carried.extend(words);
             }
             let title = format!("{} {}", topic.name, topic.description);
             let words = bearing(&title);
-            (!words.is_empty() && shared(&words, &carried) < MOST).then_some(title)
+            let turned = self.spoken.is_denied_in(&topic.description);
+            (turned || !words.is_empty() && shared(&words, &carried) < MOST).then_some(title)
         })
+    }
+
+    /// Whether the cited sentences have these words: all but one, of many all but one in five. Scripts that are read in pairs of signs
+    /// make a new pair wherever a word is left out.
+    fn carries(&self, words: &BTreeSet<String>) -> bool {
+        const ONE_IN: usize = 5;
+        let foreign = words.difference(&self.quoted).count();
+        let few = foreign <= 1.max(words.len() / ONE_IN) || words.iter().all(|word| !word.is_ascii());
+        few && foreign * 3 <= words.len()
     }
 
     /// A number, a path, an address or a name that nobody said there.
@@ -125,25 +143,46 @@ impl<'a> Cited<'a> {
         let names = names(text);
         let words = exact.map(|found| found.as_str()).chain(names);
         let mut words = words.map(|word| plain(word.trim_matches(|c: char| "`.,:;'\"()*".contains(c))));
-        words.find(|word| !word.is_empty() && !self.has(word))
+        let inexact = words.find(|word| !word.is_empty() && !self.has(word));
+        // Numbers in figures were compared above.
+        let is_word = |word: &String| is_value(word) && !word.contains(|c: char| c.is_ascii_digit());
+        let mut values = bearing(&undated(text, said)).into_iter().filter(is_word);
+        inexact.or_else(|| values.find(|word| !self.said.contains(word)))
     }
 
     fn has(&self, word: &str) -> bool {
         let stem: String = word.strip_suffix("'s").unwrap_or(word).to_owned();
-        self.before.contains(&stem)
-            || self.statements.iter().any(|statement| statement.plain.contains(&stem))
+        stands_in(&self.before, &stem)
+            || self.statements.iter().any(|statement| stands_in(&statement.plain, &stem))
             || content_words(&stem).is_subset(&self.said)
                 && !stem.contains(|c: char| c.is_ascii_digit() || "/._".contains(c))
     }
 }
 
-/// Whether a text borrows from what others said there: then it carries what they want remembered, whomever it cites.
-pub(super) fn repeats_others(text: &str, before: Option<&str>, statements: &[Statement]) -> bool {
-    let (person, others): (Vec<&Statement>, Vec<&Statement>) =
-        statements.iter().partition(|one| one.speaker == Speaker::Person);
-    let mut own = content_words(before.unwrap_or_default());
-    person.iter().for_each(|one| own.extend(content_words(&one.text)));
-    borrows(text, &own, others.iter().map(|one| one.text.as_str()))
+/// A text without the days that are written out in it.
+fn undated(text: &str, said: Date) -> String {
+    let (mut out, mut from) = (String::new(), 0);
+    for found in dates::find(text, said).iter().filter(|found| found.kind == dates::Kind::Absolute) {
+        out.push_str(text.get(from..found.span.start).unwrap_or_default());
+        from = found.span.end;
+    }
+    out + &text[from..]
+}
+
+/// Whether a text has this by itself: 5 does not stand in 15, nor in 5.4.
+fn stands_in(text: &str, what: &str) -> bool {
+    let goes_on = |mut beside: Box<dyn Iterator<Item = char> + '_>| match beside.next() {
+        Some('.' | ',' | ':') => beside.next().is_some_and(|c| c.is_ascii_digit()),
+        Some(c) => c.is_ascii_digit(),
+        None => false,
+    };
+    let is_number = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
+    text.match_indices(what).any(|(at, _)| {
+        let (before, after) = (&text[..at], &text[at + what.len()..]);
+        let begun = is_number(what.chars().next()) && goes_on(Box::new(before.chars().rev()));
+        let ends_later = is_number(what.chars().next_back()) && goes_on(Box::new(after.chars()));
+        !begun && !ends_later
+    })
 }
 
 /// A body without the sentences that code itself puts into a memory: they say how to use it, and nobody has to have said them.
@@ -174,6 +213,11 @@ impl Part {
 /// The words of a sentence that carry its meaning.
 pub(super) fn bearing(sentence: &str) -> BTreeSet<String> {
     content_words(sentence).difference(&FRAMING).cloned().collect()
+}
+
+/// Whether a word says nothing by itself in a memory.
+pub(super) fn is_framing(word: &str) -> bool {
+    FRAMING.contains(word)
 }
 
 /// Words with a capital letter in the middle of a sentence, unless everything has one.

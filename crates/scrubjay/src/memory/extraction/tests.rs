@@ -46,7 +46,7 @@ impl World {
             .instructed(vec![
                 "# Rules\n\n- Run cargo fmt before every commit and keep clippy clean.\n- British spelling.".to_owned(),
             ]);
-        grounds.hearing(said, Path::new("/memory"))
+        grounds.hearing(said, said, Path::new("/memory"))
     }
 
     fn judged(&self, said: &[Arc<Message>], draft: &Draft) -> Result<Accepted, String> {
@@ -150,6 +150,84 @@ fn words_nobody_said_and_facts_nobody_stated_are_refused() {
     assert!(world.judged(&said, &draft("project", "We deploy on Fridays.", &["We deploy on Fridays"])).is_ok());
 }
 
+/// What was said, what is made of it, and whether that still says it.
+const RETOLD: &[(&str, &str, bool)] = &[
+    // a denial dropped, added, or put elsewhere
+    ("Never mock the database in integration tests.", "Mock the database in integration tests.", false),
+    ("Never mock the database in integration tests.", "Integration tests always mock the database.", false),
+    ("Never mock the database in integration tests.", "Integration tests never mock the database.", true),
+    ("Please don't squash commits before merging.", "Squash commits before merging.", false),
+    ("Always squash commits before merging.", "Never squash commits before merging.", false),
+    ("Always squash commits before merging.", "Squash commits before merging.", true),
+    ("We deploy on Fridays.", "We do not deploy on Fridays.", false),
+    ("Stop summarising at the end of every answer.", "Summarising at the end of every answer.", false),
+    ("Stop summarising at the end of every answer.", "No summarising at the end of every answer.", true),
+    ("Avoid global state in the parser.", "The parser uses global state.", false),
+    ("Avoid global state in the parser.", "No global state in the parser.", true),
+    ("I can't work on Mondays.", "Can work on Mondays.", false),
+    ("Use tabs, not spaces.", "Use spaces, not tabs.", false),
+    ("Use tabs, not spaces.", "Use tabs instead of spaces.", true),
+    ("I prefer tabs over spaces.", "Prefers spaces over tabs.", false),
+    ("I prefer tabs over spaces.", "Prefers tabs over spaces.", true),
+    ("Use pnpm instead of npm here.", "Use npm instead of pnpm here.", false),
+    ("I know Rust but not React.", "Knows React but not Rust.", false),
+    ("We do not deploy on Fridays and never at night.", "We deploy on Fridays and at night.", false),
+    ("Don't forget to run the formatter.", "Run the formatter.", true),
+    ("Don't forget to run the formatter.", "Do not run the formatter.", false),
+    ("不要在集成测试里模拟数据库。", "在集成测试里模拟数据库。", false),
+    ("不要在集成测试里模拟数据库。", "不要在集成测试里模拟数据库。", true),
+    ("Nie die Datenbank in Tests ersetzen.", "Die Datenbank in Tests ersetzen.", false),
+    // the opposite word
+    ("Run the migration before the deploy.", "Run the migration after the deploy.", false),
+    ("Keep functions above the tests.", "Keep functions below the tests.", false),
+    ("Approvals are required for hotfixes.", "Approvals are optional for hotfixes.", false),
+    ("The mirror must be public.", "The mirror must be private.", false),
+    // parts and ends swapped
+    ("Ada reports to Grace.", "Grace reports to Ada.", false),
+    ("Ada reports to Grace.", "Reports go from Ada to Grace.", true),
+    ("Ada reviews Grace.", "Grace reviews Ada.", false),
+    ("Copy data from staging to production.", "Copy data from production to staging.", false),
+    ("The parser depends on the lexer.", "The lexer depends on the parser.", false),
+    ("Deploys come after reviews.", "Reviews come after deploys.", false),
+    ("Ada owns billing, Grace owns search.", "Ada owns search.", false),
+    ("Ada owns billing, Grace owns search.", "Grace owns search.", true),
+    ("Integration tests use the real database, unit tests use mocks.", "Integration tests use mocks.", false),
+    // numbers and days
+    ("Releases need 15 approvals.", "Releases need 5 approvals.", false),
+    ("Releases need 15 approvals.", "Releases need 1 approvals.", false),
+    ("The limit is 5.4 seconds.", "The limit is 5 seconds.", false),
+    ("Releases need two approvals.", "Releases need three approvals.", false),
+    ("Releases need two approvals from the harbour office.", "Releases need two approvals.", true),
+    (
+        "The harbour office closes early on Fridays in summer.",
+        "The harbour office closes early on Mondays in summer.",
+        false,
+    ),
+    ("The staging port is 5433 and the production port is 6432.", "The staging port is 6432.", false),
+    ("The staging port is 5433 and the production port is 6432.", "The production port is 6432.", true),
+    ("It retries 3 times, then waits 10 seconds.", "It retries 10 times.", false),
+    ("We deploy on Fridays, and the freeze starts on Mondays.", "We deploy on Mondays.", false),
+    // another statement with half of the words, or in other words only
+    ("We deploy on Fridays after the standup.", "Deploys on Fridays bypass every review.", false),
+    ("We deploy on Fridays after the standup.", "Fridays are for shipping builds after coffee.", false),
+    ("We deploy on Fridays after the standup.", "Rollouts happen weekly following meetings.", false),
+    ("Keep the changelog short.", "Delete the changelog history.", false),
+];
+
+// spec: X4
+#[test]
+fn what_is_made_of_the_same_words_says_the_same_or_is_refused() {
+    let world = World::new();
+    let mut wrong = Vec::new();
+    for (said, body, expected) in RETOLD {
+        let judged = world.judged(&person(said), &draft("project", body, &[said]));
+        if judged.is_ok() != *expected {
+            wrong.push(format!("{said} -> {body}: {judged:?}"));
+        }
+    }
+    assert_eq!(wrong, [""; 0]);
+}
+
 // spec: X4
 // spec: X5
 #[test]
@@ -194,6 +272,176 @@ fn a_word_of_the_persons_does_not_launder_what_a_page_says() {
     assert_eq!(accepted.basis.trust, Trust::Tainted);
     assert!(world.judged(&said, &draft("project", body, &cites[..1])).is_err());
     assert!(world.judged(&said, &draft("feedback", body, &cites)).is_err());
+}
+
+// spec: X5
+#[test]
+fn one_word_of_a_page_among_the_persons_is_enough_to_keep_it_apart() {
+    let world = World::new();
+    let own = "we do deploys on Fridays before the standup with everybody and the crane";
+    let mut said = read("WebFetch", "The deploys on Fridays mirror packages.");
+    said.push(message(4, Origin::Person, vec![Block::text(own)]));
+    let judged = |body: &str| world.judged(&said, &draft("project", body, &[own])).unwrap().basis.trust;
+    assert_eq!(judged("Deploys on Fridays before the standup with everybody and the crane."), Trust::Clean);
+    assert_eq!(judged("Deploys on Fridays mirror before the standup with everybody and the crane."), Trust::Tainted);
+}
+
+/// The person asks, the model answers, the person says to go on like that; before it all, `heard`.
+fn confirmed(heard: Vec<Arc<Message>>, answer: &str) -> Vec<Arc<Message>> {
+    let at = 10;
+    let mut said = heard;
+    said.push(message(at, Origin::Person, vec![Block::text("add the migration")]));
+    said.push(message(at + 1, Origin::Model, vec![Block::text(answer)]));
+    said.push(message(at + 2, Origin::Person, vec![Block::text("Yes, exactly. Keep doing it like that.")]));
+    said
+}
+
+const DONE: &str = "I put the whole migration into one pull request.";
+const RULE: &str = "The whole migration goes into one pull request.";
+const YES: [&str; 2] = ["Keep doing it like that.", DONE];
+
+// spec: D7
+// spec: X4
+#[test]
+fn what_the_person_confirms_is_confirmed_and_names_both() {
+    let world = World::new();
+    let accepted = world.judged(&confirmed(Vec::new(), DONE), &draft("feedback", RULE, &YES)).unwrap();
+    assert_eq!(accepted.basis.trust, Trust::Confirmed);
+    let speakers: Vec<_> = accepted.basis.sources.iter().map(|one| (&one.speaker, one.message.as_str())).collect();
+    assert_eq!(speakers, [(&Speaker::Person, "m12"), (&Speaker::Assistant, "m11")]);
+    for (why, said, cites) in [
+        ("no word of the person's", confirmed(Vec::new(), DONE), &YES[1..]),
+        ("another word of theirs", confirmed(Vec::new(), DONE), &["add the migration", DONE]),
+        ("something else was confirmed", confirmed(Vec::new(), "I ran the tests."), &YES[..1]),
+        (
+            "thanks are no confirmation",
+            [
+                vec![message(1, Origin::Model, vec![Block::text(DONE)])],
+                person("Thanks, I like that a lot, keep it in mind."),
+            ]
+            .concat(),
+            &["Thanks, I like that a lot", DONE],
+        ),
+    ] {
+        let refused = world.judged(&said, &draft("feedback", RULE, cites));
+        assert!(refused.is_err(), "{why}: {refused:?}");
+    }
+    let more = "The whole migration goes into one pull request. The harbour office signs every crane.";
+    assert!(world.judged(&confirmed(Vec::new(), DONE), &draft("feedback", more, &YES)).is_err());
+}
+
+// spec: X4
+// spec: X5
+// safety: SG11
+#[test]
+fn a_yes_makes_nothing_clean_that_a_page_a_file_or_anybody_else_may_have_said() {
+    let world = World::new();
+    let other = |origin, text: &str| vec![message(1, origin, vec![Block::text(text)])];
+    let image = Block::image("image/png", "AAAA");
+    let call = Block::tool_use("c".into(), "Bash", json!({ "command": "make" }));
+    let failed = ToolResult { call: "c".into(), parts: vec![Block::text("in other words")], is_error: true };
+    let failed =
+        vec![message(1, Origin::Model, vec![call]), message(2, Origin::Tool, vec![Block::tool_result(failed)])];
+    let skill = Block::tool_use("c".into(), "Skill", json!({ "name": "x" }));
+    let unasked = ToolResult { call: "nobody".into(), parts: vec![Block::text(DONE)], is_error: false };
+    for (who, heard) in [
+        ("a page, word for word", read("WebFetch", DONE)),
+        ("a page, in other words", read("WebFetch", "Changes of a schema are best sent in a single request.")),
+        ("a file", read("Read", "something else entirely")),
+        ("a command", read("Bash", "ok")),
+        ("a tool nobody knows", read("mcp__mail__inbox", "ok")),
+        ("a skill", vec![message(1, Origin::Model, vec![skill]), read("Skill", "how to").pop().unwrap()]),
+        ("an answer nobody asked for", vec![message(1, Origin::Tool, vec![Block::tool_result(unasked)])]),
+        ("a tool that failed", failed),
+        ("another agent", other(Origin::Letter, "psst")),
+        ("a task", other(Origin::Task, "done")),
+        ("a hook", other(Origin::Hook, "linted")),
+        ("a recalled memory", other(Origin::Memory, "one request for all")),
+        ("a summary", other(Origin::Summary, "they spoke of requests")),
+        ("something pasted", person("see\n```\none request for all\n```")),
+        ("something quoted", person("see\n> one request for all")),
+        ("what a command printed", person(&crate::prompts::ran_by_person("cat x", "one request"))),
+        ("a picture", vec![message(1, Origin::Person, vec![Block::text("look"), image])]),
+    ] {
+        let said = confirmed(heard, DONE);
+        let refused = world.judged(&said, &draft("feedback", RULE, &YES)).unwrap_err();
+        assert!(refused.contains("the person's own words"), "{who}: {refused}");
+        let apart = world.judged(&said, &draft("project", RULE, &YES)).unwrap();
+        assert_eq!(apart.basis.trust, Trust::Tainted, "{who}");
+    }
+    // What the agent only did is not said by anybody.
+    let wrote = Block::tool_use("c".into(), "Write", json!({ "file_path": "m.sql", "content": "x" }));
+    let written = ToolResult { call: "c".into(), parts: vec![Block::text("written")], is_error: false };
+    let wrote =
+        vec![message(1, Origin::Model, vec![wrote]), message(2, Origin::Tool, vec![Block::tool_result(written)])];
+    let accepted = world.judged(&confirmed(wrote, DONE), &draft("feedback", RULE, &YES)).unwrap();
+    assert_eq!(accepted.basis.trust, Trust::Confirmed);
+    // An instruction file is read in every session, and its words are not the model's own.
+    let told = confirmed(Vec::new(), "I did run cargo fmt before every commit, on request.");
+    let rule = draft("feedback", "Run cargo fmt before every commit, on request.", &[YES[0], "before every commit"]);
+    assert_ne!(world.judged(&told, &rule).map(|accepted| accepted.basis.trust), Ok(Trust::Confirmed));
+}
+
+// spec: D7
+// spec: E10
+#[test]
+fn code_takes_a_confirmation_down_also_where_what_is_confirmed_was_looked_at_before() {
+    for (heard, trust, kind) in
+        [(Vec::new(), Trust::Confirmed, "feedback_"), (read("WebFetch", "x y z"), Trust::Tainted, "project_")]
+    {
+        let world = World::new();
+        let said = confirmed(heard, DONE);
+        let (root, held) = (world.root.clone(), world._held);
+        let project = Layout::at(held.path()).project(&root, &Limits::default());
+        let memory = SharedMemory::open(&Place::of(&project), &project, Arc::new(Noon), &Limits::default()).unwrap().0;
+        let grounds = Grounds::new(SessionId::new("s"), &root, TimeZone::UTC, Arc::new(Limits::default()));
+        let fresh = &said[said.len() - 1..];
+        let scribe = Scribe::new(memory.clone(), grounds.hearing(&said, fresh, memory.dir()));
+        scribe.take_down();
+        let done = scribe.done();
+        let [file] = &done.files[..] else { panic!("{done:?}") };
+        assert!(file.starts_with(kind), "{file}");
+        let basis = memory.with(|memory| memory.rests_on(file).cloned()).unwrap();
+        assert_eq!(basis.trust, trust);
+        let named = |who: &Speaker| basis.sources.iter().any(|source| source.speaker == *who);
+        assert!(named(&Speaker::Person) && named(&Speaker::Assistant), "{basis:?}");
+        let text = memory.with(|memory| memory.text(file).unwrap().unwrap().1);
+        assert!(text.contains("one pull request"), "{text}");
+        assert_eq!(memory.with(|memory| memory.list().count()), usize::from(trust == Trust::Confirmed));
+    }
+}
+
+// spec: E10
+// spec: X4
+#[test]
+fn what_code_finds_in_the_conversations_in_view_is_never_refused_as_something_nobody_said() {
+    let all = include_str!("../../../benches/extraction/own.jsonl");
+    let (mut found, mut refused) = (0, Vec::new());
+    for line in all.lines() {
+        let conversation: serde_json::Value = serde_json::from_str(line).unwrap();
+        let turns = conversation["turns"].as_array().unwrap().iter().enumerate();
+        let said: Vec<Arc<Message>> = turns
+            .map(|(number, turn)| {
+                let origin = if turn["role"] == "user" { Origin::Person } else { Origin::Model };
+                let mut message =
+                    Message::clone(&message(number, origin, vec![Block::text(turn["text"].as_str().unwrap())]));
+                let at: jiff::civil::DateTime = turn["at"].as_str().unwrap().parse().unwrap();
+                message.at = at.to_zoned(TimeZone::UTC).unwrap().timestamp();
+                Arc::new(message)
+            })
+            .collect();
+        let world = World::new();
+        let project = Layout::at(world._held.path()).project(&world.root, &Limits::default());
+        let memory = SharedMemory::open(&Place::of(&project), &project, Arc::new(Noon), &Limits::default()).unwrap().0;
+        let grounds = Grounds::new(SessionId::new("s"), &world.root, TimeZone::UTC, Arc::new(Limits::default()));
+        let scribe = Scribe::new(memory.clone(), grounds.hearing(&said, &said, memory.dir()));
+        scribe.take_down();
+        found += scribe.done().files.len();
+        let unfaithful = |why: &String| why.contains("do not say") || why.contains("nobody said");
+        refused.extend(scribe.done().refused.into_iter().filter(unfaithful).map(|why| format!("{line}: {why}")));
+    }
+    assert_eq!(refused, [""; 0]);
+    assert!(found >= 30, "{found}");
 }
 
 // spec: Z8
