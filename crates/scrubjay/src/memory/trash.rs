@@ -11,16 +11,21 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Keep a copy of a file that is about to be removed.
-pub(super) fn keep(dir: &Path, path: &str, bytes: &[u8], moment: (Timestamp, ChangeId)) -> io::Result<()> {
+/// Keep copies of files that are about to be removed: their paths and texts.
+pub(super) fn keep(dir: &Path, files: &[(&str, &str)], moment: (Timestamp, ChangeId)) -> io::Result<()> {
+    if files.is_empty() {
+        return Ok(());
+    }
     paths::create_dir_private(dir)?;
-    let (at, change) = moment;
-    let file = path.rsplit('/').next().unwrap_or_default();
-    let (folder, name) = (Folder::open(dir)?, format!("{}-{change}-{file}", at.as_second()));
-    let staged = format!(".{name}");
-    folder.remove(&staged)?;
-    folder.stage(&staged, bytes, None)?;
-    folder.rename(&staged, &name)?;
+    let (folder, (at, change)) = (Folder::open(dir)?, moment);
+    for (path, text) in files {
+        let file = path.rsplit('/').next().unwrap_or_default();
+        let name = format!("{}-{change}-{file}", at.as_second());
+        let staged = format!(".{name}");
+        folder.remove(&staged)?;
+        folder.stage(&staged, text.as_bytes(), None)?;
+        folder.rename(&staged, &name)?;
+    }
     folder.sync()
 }
 

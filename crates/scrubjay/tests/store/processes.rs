@@ -134,6 +134,8 @@ fn try_once(place: &Place, operation: &str) -> Result<(), MemoryError> {
         "tainted" => vec![Edit::create("new.md", body("new.md")).resting_on(Basis::of(Vec::new()))],
         // The change in which the suite renamed the memories by hand.
         "undo" => return memory.undo(ChangeId(4)).map(drop),
+        "many" => (0..100).map(|n| Edit::create(format!("{}_{n}.md", ["a", "sub/b"][n % 2]), "x\n")).collect(),
+        "none" => memory.list().map(Edit::remove).collect(),
         other => panic!("there is no operation {other}"),
     };
     memory.commit(Change { cause: Cause::Dream, edits }).map(drop)
