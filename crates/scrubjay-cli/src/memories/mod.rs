@@ -91,7 +91,10 @@ pub(crate) fn find_removed(memory: &Memory, typed: &str) -> Result<String, Failu
         .filter(|path| memory.scan().get(path).is_none())
         .collect();
     let fold = name::fold(typed.trim());
-    let meant = gone.iter().find(|path| name::fold(path) == fold || name::fold(stem(path)) == fold);
+    // Its title is not known any more, but a name was made of it.
+    let titled = format!("_{}", name::slug_of(typed));
+    let is_file = |path: &&&str| name::fold(path) == fold || name::fold(stem(path)) == fold;
+    let meant = gone.iter().find(is_file).or_else(|| gone.iter().find(|path| stem(path).ends_with(&titled)));
     match meant {
         Some(path) => Ok((*path).to_owned()),
         None if find(memory, typed).is_ok() => Err(Failure::usage(format!("`{}` was not removed", shown(typed)))

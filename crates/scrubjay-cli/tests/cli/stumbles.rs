@@ -24,6 +24,38 @@ async fn what_was_taken_back_already_is_not_called_taken_back() {
     assert_eq!(stage.run(&["undo", "1", "--json"]).ended_with(0).json()["changed"], false);
 }
 
+// spec: D11
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_forgotten_by_its_title_comes_back_by_its_title() {
+    let stage = Stage::offline();
+    stage.run(&["remember", RULE]).ended_with(0);
+    stage.run(&["memory", "forget", "Never mock the database"]).ended_with(0);
+    let back = stage.run(&["memory", "restore", "Never mock the database"]).ended_with(0);
+    assert!(back.out.contains(&format!("saved {NAME}.md")), "{back:#?}");
+}
+
+// spec: D9
+// spec: D10
+#[tokio::test(flavor = "multi_thread")]
+async fn a_person_is_told_what_of_the_index_sessions_do_not_see() {
+    let stage = Stage::offline();
+    stage.run(&["remember", RULE]).ended_with(0);
+    let folder = folder(&stage);
+    assert!(!stage.run(&["memory", "tokens"]).ended_with(0).out.contains("sessions see"));
+    for n in 0..205 {
+        let text = format!(
+            "---\nname: Note {n}\ndescription: {}\n---\nx\n",
+            if n == 7 { "d".repeat(151) } else { "d".into() }
+        );
+        fs::write(folder.join(format!("note_{n}.md")), text).unwrap();
+    }
+    let checked = stage.run(&["memory", "check", "--fix"]).ended_with(0).out;
+    assert!(checked.contains("advice MEMORY.md: sessions see the first 200 of its 206 lines"), "{checked}");
+    let long: Vec<&str> = checked.lines().filter(|line| line.contains("too long")).collect();
+    assert!(matches!(long.as_slice(), [one] if one.contains("note_7.md")), "{long:?}");
+    assert!(stage.run(&["memory", "tokens"]).ended_with(0).out.contains("sessions see the first 200"));
+}
+
 // spec: D6
 #[tokio::test(flavor = "multi_thread")]
 async fn an_edit_that_loses_the_header_says_so() {

@@ -117,7 +117,8 @@ fn repaired(found: &Repairs) -> Vec<String> {
 /// `scrubjay memory tokens`.
 pub(super) fn tokens(memory: &Memory, workplace: &Workplace, paper: &Paper) -> Result<(), Failure> {
     let limits = &workplace.limits;
-    let index = of_text(&memory.index()?.text, limits);
+    let loaded = memory.index()?;
+    let (index, seen) = (of_text(&loaded.text, limits), loaded.seen(limits));
     let mut rows = Vec::new();
     for entry in &memory.scan().entries {
         if let Some((_, text)) = memory.text(&entry.path)? {
@@ -135,7 +136,8 @@ pub(super) fn tokens(memory: &Memory, workplace: &Workplace, paper: &Paper) -> R
         return Err(Failure::nothing_found("nothing is remembered, so nothing costs anything").fix(memories::FIRST));
     }
     let row = |tokens: u64, what: &str| format!("{:>9}  {}", grouped(tokens), shown(what));
-    paper.line(&row(index, "the index, in every session"))?;
+    let cut = seen.map(|seen| format!("; {seen}")).unwrap_or_default();
+    paper.line(&row(index, &format!("the index, in every session{cut}")))?;
     for (name, tokens) in &rows {
         paper.line(&row(*tokens, name))?;
     }
