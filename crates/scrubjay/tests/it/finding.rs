@@ -138,7 +138,7 @@ fn a_model_chooses_among_what_fits_from_all_files_and_then_the_newest() {
         file.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_hours(1_000 - age)).unwrap();
     };
     for n in 0..30 {
-        write(&format!("note_{n:02}.md"), n, &text(&format!("Note {n}"), "of no matter", "x"));
+        write(&format!("note_{n:02}.md"), 30 - n, &text(&format!("Note {n}"), "of no matter", "x"));
     }
     write("deep/er/pelican.md", 900, &text("Pelican", "a bird with a bag", "x"));
     // Neither an index nor a log is a memory, at whatever depth.
@@ -152,11 +152,11 @@ fn a_model_chooses_among_what_fits_from_all_files_and_then_the_newest() {
         let wish = Wish { query: query.to_owned(), now, known, meaning: None };
         memory.candidates(&wish).manifest.into_iter().map(|(path, _)| path).collect()
     };
-    let newest = |from: usize, to: usize| (from..to).map(|n| format!("note_{n:02}.md")).collect::<Vec<_>>();
+    let newest = |from: usize, to: usize| (from..to).map(|n| format!("note_{:02}.md", 29 - n)).collect::<Vec<_>>();
     let fits = vec!["deep/er/pelican.md".to_owned()];
     assert_eq!(manifest("which pelican is it", &[]), [fits.clone(), newest(0, 9)].concat());
     assert_eq!(manifest("which heron is it", &[]), newest(0, 10), "nothing fits: the newest");
-    let known = ["deep/er/pelican.md", "note_00.md"];
+    let known = ["deep/er/pelican.md", "note_29.md"];
     assert_eq!(manifest("which pelican is it", &known), newest(1, 11), "what is known takes no place");
 }
 
