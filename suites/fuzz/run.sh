@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Throw random text at everything that reads what others wrote: so many seconds each, under an address sanitiser.
 # usage: suites/fuzz/run.sh [SECONDS] [TARGET…]       needs: cargo-fuzz (installed if missing), a C++ compiler
+# The first build is one of the whole engine under a sanitiser, and for `reply` of an HTTP client too: ten minutes of processor time.
 set -euo pipefail
 cd "$(dirname "$0")"
 seconds=${1:-60}

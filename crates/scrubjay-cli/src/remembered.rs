@@ -51,8 +51,13 @@ pub(crate) fn place(workplace: &Workplace) -> Result<Place, Failure> {
     let layout = Layout::at(&workplace.places.data);
     let home = &workplace.places.home;
     let found = settings.memory_base(&layout, home).and_then(|base| {
-        let history = base.project(&workplace.root, &workplace.limits);
-        Ok((history, settings.memory_directory(&layout, home, &workplace.root)?))
+        let (usual, dir) = (
+            base.project(&workplace.root, &workplace.limits),
+            settings.memory_directory(&layout, home, &workplace.root)?,
+        );
+        // A folder that lies elsewhere has one history, whichever project it is used from, and none of the folder it stands for.
+        let history = if dir == usual.memory() { usual } else { base.project(&dir, &workplace.limits) };
+        Ok((history, dir))
     });
     let refused = |error| Failure::new(Exit::Refused, format!("memory cannot be kept there: {error}"));
     let (history, dir) = found.map_err(refused)?;

@@ -61,7 +61,9 @@ impl Chat {
     }
 
     pub(super) fn tell(&mut self, told: &Told) -> Result<(), Failure> {
-        self.say(&told.words(self.paper.ink, "/undo"))?;
+        if !told.receipt().outcomes.is_empty() {
+            self.say(&told.words(self.paper.ink, "/undo"))?;
+        }
         for note in told.notes() {
             self.screen.aside(Tone::Faint, note).map_err(unwritten)?;
         }

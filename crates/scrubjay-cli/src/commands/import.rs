@@ -214,6 +214,7 @@ fn readable(file: &Path, limits: &Limits) -> Result<String, String> {
     }
     let bytes = fs::read(file).map_err(|error| format!("cannot be read: {error}"))?;
     let text = String::from_utf8(bytes).map_err(|_| "is not UTF-8 text".to_owned())?;
+    let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
     if text.trim().is_empty() { Err("is empty".to_owned()) } else { Ok(text) }
 }
 

@@ -103,7 +103,7 @@ async fn answers(
             meanings.said(finder.learn(&meanings.read(&unread, workplace, paper).await), paper);
         }
         let found = finder.find(&memory, &query, |_| false);
-        return found.into_iter().map(|found| remembered(&memory, found)).collect();
+        return Ok(found.into_iter().map(|found| remembered(&memory, found)).collect());
     }
     let mut archive = Archive::open(&project, &workplace.limits);
     let unsearched = |error: std::io::Error| {
@@ -190,41 +190,44 @@ fn word(place: RecallIn) -> &'static str {
     }
 }
 
-fn remembered(memory: &Memory, found: Found<'_>) -> Result<Answer, Failure> {
+fn remembered(memory: &Memory, found: Found<'_>) -> Answer {
     let Found { entry, hit } = found;
     let unconfirmed = memory.rests_on(&entry.path).is_some_and(|basis| basis.trust == Trust::Tainted);
     let mark = if unconfirmed { " · not confirmed" } else { "" };
     let says = if entry.description.is_empty() { &entry.name } else { &entry.description };
-    Ok(Answer {
+    Answer {
         name: entry.path.clone(),
         facts: format!("{} · {}{mark}", entry.kind.as_str(), ago(entry.modified(), Timestamp::now())),
         says: says.clone(),
-        more: format!("scrubjay memory show {}", memories::stem(&entry.path)),
+        more: format!("scrubjay memory show {}", memories::typed(&entry.path)),
         file: memory.place().memory.join(&entry.path),
         place: Shelf::Memory.word(),
         session: None,
         message: None,
         unconfirmed,
         hit,
-    })
+    }
 }
 
 fn sighted(archive: &Archive, memory: &Memory, query: &str, sighting: Sighting) -> Answer {
     let text = archive.text(&sighting).unwrap_or_default();
     let Sighting { shelf, file, session, message, hit } = sighting;
+    let below = file.strip_prefix(&memory.place().memory).unwrap_or(&file).display().to_string();
+    if let (Shelf::Memory, Some(entry)) = (shelf, memory.scan().get(&below)) {
+        let found = remembered(memory, Found { entry, hit });
+        return Answer { facts: format!("{} · {}", shelf.word(), found.facts), ..found };
+    }
     let name = match shelf {
-        Shelf::Memory => file.strip_prefix(&memory.place().memory).unwrap_or(&file).display().to_string(),
+        Shelf::Memory => below,
         Shelf::Notes => format!("notes of session {session}"),
         Shelf::Results | Shelf::Sessions => format!("session {session}"),
     };
     let more = match shelf {
-        Shelf::Memory => format!("scrubjay memory show {}", memories::stem(&name)),
+        Shelf::Memory => format!("scrubjay memory show {}", memories::typed(&name)),
         Shelf::Notes => format!("scrubjay notes --session {session}"),
         Shelf::Results => shown_path(&file),
         Shelf::Sessions => format!("scrubjay chat --resume {session}"),
     };
-    let unconfirmed =
-        shelf == Shelf::Memory && memory.rests_on(&name).is_some_and(|basis| basis.trust == Trust::Tainted);
     Answer {
         facts: shelf.word().to_owned(),
         says: telling_line(&text, &hit, query).to_owned(),
@@ -234,7 +237,7 @@ fn sighted(archive: &Archive, memory: &Memory, query: &str, sighting: Sighting) 
         more,
         file,
         message,
-        unconfirmed,
+        unconfirmed: false,
         hit,
     }
 }

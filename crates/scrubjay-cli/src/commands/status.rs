@@ -1,7 +1,7 @@
 //! `scrubjay status`, and `scrubjay` alone: where things stand. It never fails and never asks for a key.
 
 use super::context::holder;
-use super::memory::{pollution_in_words, pollution_json};
+use super::memory::{not_loaded, pollution_in_words, pollution_json};
 use super::period::receipts;
 use crate::background;
 use crate::failure::Failure;
@@ -87,6 +87,8 @@ struct Remembered {
     tokens: u64,
     index_tokens: u64,
     unconfirmed: usize,
+    /// What lies there and is no memory.
+    not_loaded: Option<String>,
     /// What waits for the person.
     waiting: usize,
     last_change: Option<Timestamp>,
@@ -105,6 +107,7 @@ impl Remembered {
             tokens: 0,
             index_tokens: 0,
             unconfirmed: 0,
+            not_loaded: None,
             waiting: 0,
             last_change: None,
             pollution: Pollution::default(),
@@ -119,6 +122,7 @@ impl Remembered {
         found.last_change = memory.log()?.last().map(|change| change.at);
         (found.memories, found.unconfirmed) = (memory.scan().entries.len(), memory.unconfirmed().count());
         found.pollution = memory.pollution(&workplace.root, &CancellationToken::new())?;
+        found.not_loaded = not_loaded(&memory);
         found.waiting = found.unconfirmed;
         if off.is_none() {
             let dreams = dreams::open_quietly(workplace)?.0;
@@ -139,6 +143,7 @@ impl Remembered {
         if self.unconfirmed > 0 {
             said.push_str(&format!(", {} not confirmed (`scrubjay inbox`)", self.unconfirmed));
         }
+        said.extend(self.not_loaded.iter().map(|left_out| format!(", {left_out}")));
         said.extend(self.last_change.map(|at| format!(", last change {}", ago(at, now))));
         said.extend(self.off.map(|why| format!(" (off: {why})")));
         said

@@ -76,10 +76,10 @@ impl Draft {
         let described = asked.description.map(str::to_owned).or(Some(read.description).filter(|text| !text.is_empty()));
         let named = chosen.is_some();
         let (body, description) = (format!("{body}\n"), described.unwrap_or_else(|| description(body)));
-        let chosen = chosen.unwrap_or_else(|| title(&body));
         // A project's days must still be right when they are read; a rule such as "never on a Friday" must stay a rule.
         let dated = |text: &str| if kind == Kind::Project { dates::absolute(text, today) } else { text.to_owned() };
-        let topic = Topic { name: chosen, description: dated(&description), kind, body: dated(&body) };
+        let name = chosen.unwrap_or_else(|| title(&dated(&body)));
+        let topic = Topic { name, description: dated(&description), kind, body: dated(&body) };
         if topic.body != body {
             notes.push(format!("days are written out, counted from {today}, so that they stay right"));
         }
@@ -125,7 +125,7 @@ impl Draft {
                 None => return Ok(Edit::create(path, self.text.as_str())),
                 Some((entry, text)) if text == self.text => return Ok(Edit::update(&entry, text)),
                 Some(_) if self.named => {
-                    let stem = super::stem(&path);
+                    let stem = super::typed(&path);
                     return Err(Failure::usage(format!(
                         "there is a memory `{path}` already, and it says something else"
                     ))
@@ -147,7 +147,7 @@ impl Draft {
     /// Save it.
     pub(crate) fn save(self, memory: &mut Memory) -> Result<Told, Failure> {
         let (edit, notes) = (self.edit(memory)?, self.notes(memory));
-        let stem = super::stem(&edit.path).to_owned();
+        let stem = super::typed(&edit.path);
         let receipt = memory.commit(Change { cause: Cause::Person, edits: vec![edit] })?;
         let mut told = Told::of(receipt, memory);
         if told.receipt().changed() {
@@ -240,6 +240,7 @@ mod tests {
         assert!(
             project.topic.description.contains("2026-11-19") && project.notes.iter().any(|note| note.contains("days"))
         );
+        assert_eq!(project.topic.name, "The freeze starts 2026-11-19 (Thursday)");
         assert_eq!(draft("Never deploy on Friday.").topic.body, "Never deploy on Friday.\n");
     }
 

@@ -91,7 +91,10 @@ pub(crate) fn find_removed(memory: &Memory, typed: &str) -> Result<String, Failu
         .filter(|path| memory.scan().get(path).is_none())
         .collect();
     let fold = name::fold(typed.trim());
-    let meant = gone.iter().find(|path| name::fold(path) == fold || name::fold(stem(path)) == fold);
+    // Its title is not known any more, but a name was made of it.
+    let titled = format!("_{}", name::slug_of(typed));
+    let is_file = |path: &&&str| name::fold(path) == fold || name::fold(stem(path)) == fold;
+    let meant = gone.iter().find(is_file).or_else(|| gone.iter().find(|path| stem(path).ends_with(&titled)));
     match meant {
         Some(path) => Ok((*path).to_owned()),
         None if find(memory, typed).is_ok() => Err(Failure::usage(format!("`{}` was not removed", shown(typed)))
@@ -129,6 +132,14 @@ const SUGGESTIONS: usize = 3;
 /// A file's name without `.md`, which is enough to name it.
 pub(crate) fn stem(path: &str) -> &str {
     path.strip_suffix(".md").unwrap_or(path)
+}
+
+/// The same as one types it into a shell.
+pub(crate) fn typed(path: &str) -> String {
+    let means_itself = |c: char| !c.is_ascii() || c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
+    let plain = |c: char| means_itself(c) && !c.is_whitespace();
+    let stem = stem(path);
+    if stem.chars().all(plain) { stem.to_owned() } else { format!("'{}'", stem.replace('\'', r"'\''")) }
 }
 
 /// The change that `undo` without a number means: the last one that this program made and that was not taken back.
@@ -198,8 +209,13 @@ pub(crate) fn forget_source(memory: &mut Memory, source: &str, workplace: &Workp
 /// Take a change back; without a number, the last one.
 pub(crate) fn undo(memory: &mut Memory, change: Option<u64>) -> Result<Told, Failure> {
     let change = chosen_change(memory, change)?;
-    let receipt = memory.undo(change)?;
-    Ok(Told::of(receipt, memory).with_note(format!("change {change} is taken back")))
+    let told = Told::of(memory.undo(change)?, memory);
+    let note = if told.receipt().changed() {
+        format!("change {change} is taken back")
+    } else {
+        format!("nothing of change {change} is left to take back: it was taken back already, or changed since")
+    };
+    Ok(told.with_note(note))
 }
 
 /// The change with this number, or the last one that can be taken back.

@@ -89,7 +89,9 @@ impl Told {
         if paper.form == Form::Json {
             return paper.json("memory-receipt", self.json());
         }
-        paper.line(&self.words(paper.ink, "scrubjay undo"))?;
+        if !self.receipt.outcomes.is_empty() {
+            paper.line(&self.words(paper.ink, "scrubjay undo"))?;
+        }
         self.notes.iter().for_each(|note| paper.warn(note));
         Ok(())
     }

@@ -22,6 +22,7 @@ mod results;
 mod scan;
 mod scopes;
 mod stage;
+mod stumbles;
 mod surfaces;
 mod survival;
 mod terminal;

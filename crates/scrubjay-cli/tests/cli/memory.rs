@@ -233,6 +233,21 @@ async fn the_folder_may_lie_elsewhere_and_be_another_agents() {
     assert!(run(&["memory", "ls"]).ended_with(0).out.contains("feedback_tests.md"));
     run(&["remember", RULE]).ended_with(0);
     assert!(elsewhere.join(format!("{NAME}.md")).is_file());
+    stage.run(&["remember", "--type", "project", "The jay is blue"]).ended_with(0);
+    let log = run(&["memory", "log", "--json"]).ended_with(0).json();
+    let touched: Vec<&str> = log["changes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|change| change["edits"].as_array().unwrap())
+        .map(|edit| edit["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        touched,
+        [format!("{NAME}.md").as_str(), "feedback_tests.md"],
+        "each folder has a history of its own: {log}"
+    );
+    assert_eq!(names(&stage), ["project_the_jay_is_blue.md"]);
     stage.write(".scrubjay.toml", "[memory]\ndirectory = \"/tmp/stolen/memory\"\n");
     let ran = stage.run(&["memory", "ls", "--json"]).ended_with(0);
     assert!(!ran.json()["directory"].as_str().unwrap().contains("stolen"), "a repository does not choose: {ran:#?}");

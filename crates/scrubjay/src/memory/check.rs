@@ -1,7 +1,7 @@
 //! Looking over a memory: what is not as it should be, and what of it code alone can put right.
 
 use super::folder::Folder;
-use super::index::{pointer, pointers};
+use super::index::{load_index, pointer, pointers};
 use super::name;
 use super::scan::{Entry, Team, is_shared};
 use super::sharing::{Credential, credential};
@@ -23,8 +23,10 @@ pub enum Fault {
     TwoLines,
     /// A line of the index shows a memory that nobody confirmed.
     UnconfirmedInIndex,
-    /// A line of the index is too long.
+    /// A line of the index is too long, or would be if its memory were described in full.
     LongLine,
+    /// An index is longer than what sessions begin with: how much of it they do not see.
+    LongIndex(String),
     /// Another memory has the same text, or a name that is the same on some systems.
     Duplicate(String),
     /// Its type is none of the four.
@@ -80,6 +82,10 @@ impl fmt::Display for Finding {
                 write!(f, "{path}: nobody confirmed it and the index shows it; fixing takes it out")
             }
             Fault::LongLine => write!(f, "{path}: its line in the index is too long; shorten its description"),
+            Fault::LongIndex(why) => write!(
+                f,
+                "{path}: {why}; recall finds the rest. Forget or merge what nobody uses (`scrubjay memory ls --by use`), or shorten descriptions"
+            ),
             Fault::Duplicate(other) => write!(f, "{path}: {other} says or is called the same; merge the two"),
             Fault::UnknownType(kind) => {
                 write!(f, "{path}: `{kind}` is no type; use user, feedback, project or reference")
@@ -151,11 +157,15 @@ impl Memory {
             let fault = match self.scan().get(&path) {
                 None => Some(Fault::LineWithoutFile),
                 Some(entry) if self.is_withheld(entry) => Some(Fault::UnconfirmedInIndex),
-                Some(_) if line.chars().count() > most => Some(Fault::LongLine),
+                Some(entry) if line.chars().count().max(entry.description.chars().count()) > most => {
+                    Some(Fault::LongLine)
+                }
                 Some(_) => None,
             };
             findings.extend(fault.map(|fault| Finding { path, fault }));
         }
+        let seen = load_index(&String::from_utf8_lossy(&bytes), name::INDEX, &self.limits).seen(&self.limits);
+        findings.extend(seen.map(|seen| Finding { path: at.clone(), fault: Fault::LongIndex(seen) }));
         if count > first.len() {
             findings.push(Finding { path: at, fault: Fault::TwoLines });
         }

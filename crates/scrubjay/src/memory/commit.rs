@@ -2,7 +2,7 @@
 
 use super::indexing::Reindexing;
 use super::journal::{Cause, Recorded, Rests, Trace};
-use super::landing::{Landed, Landing};
+use super::landing::{Folders, Landed, Landing};
 use super::provenance::Trust;
 use super::scan::Entry;
 use super::store::{Index, Memory, What};
@@ -37,15 +37,16 @@ impl Memory {
         self.check_leaving(&cause, &planned)?;
         self.look_through_shared();
         let overlay = self.overlay(&planned);
-        let mut landings = Vec::new();
+        let (mut landings, mut opened) = (Vec::new(), Folders::new());
         for plan in &planned {
             let before = plan.was.as_ref().map(|(entry, _)| entry.digest.clone());
             let after = plan.text.as_ref().map(|text| Digest::of(text.as_bytes()));
             self.check_plain(&plan.path)?;
-            landings.push(self.landing(&plan.path, before, after).during(saving)?);
+            let folder = self.made_folder_of(&plan.path, &mut opened).during(saving)?;
+            landings.push(Landing { folder, path: plan.path.clone(), before, after });
         }
         let (work, notices) = self.reindexings(&overlay, &self.scan)?;
-        let indexes = work.iter().map(Reindexing::landing).collect::<io::Result<Vec<_>>>().during(saving)?;
+        let indexes: Vec<Landing> = work.iter().map(Reindexing::landing).collect();
         let abandon = |error| {
             // Best effort: what stays is cleared away at the next look.
             landings.iter().chain(&indexes).for_each(|landing| landing.abandon().unwrap_or_default());
@@ -74,9 +75,7 @@ impl Memory {
         for (one, landing) in work.iter().zip(indexes) {
             self.land_index(one, landing, &overlay).map_err(interrupted)?;
         }
-        for landing in &landings {
-            landing.folder.sync().map_err(interrupted)?;
-        }
+        opened.values().try_for_each(|folder| folder.sync()).map_err(interrupted)?;
         self.journal.done(change.id).map_err(interrupted)?;
         self.read = self.journal.length().map_err(interrupted)?;
         self.take_over(&planned, &landings, overlay);
@@ -99,15 +98,15 @@ impl Memory {
     }
 
     fn stage(&self, planned: &[Planned], landings: &[Landing]) -> io::Result<()> {
-        let moment = (self.clock.now(), self.next());
+        let mut removed = Vec::new();
         for (plan, landing) in planned.iter().zip(landings) {
             match (&plan.text, &plan.was) {
                 (Some(text), _) => drop(landing.stage(text.as_bytes(), plan.modified)?),
-                (None, Some((_, old))) => trash::keep(&self.place.trash, &plan.path, old.as_bytes(), moment)?,
+                (None, Some((_, old))) => removed.push((plan.path.as_str(), old.as_str())),
                 (None, None) => {}
             }
         }
-        Ok(())
+        trash::keep(&self.place.trash, &removed, (self.clock.now(), self.next()))
     }
 
     /// The moments themselves. On failure, how many of them had passed.

@@ -4,6 +4,7 @@ use super::journal::{Cause, ChangeId, Recorded, Trace};
 use super::store::{Act, Change, Edit, Memory, Receipt};
 use super::{MemoryError, While as _, diff, trash};
 use crate::digest::Digest;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 /// What a change did to one file.
@@ -32,25 +33,25 @@ impl Memory {
 
     /// What a change did.
     pub fn diff(&self, change: ChangeId) -> Result<Vec<FileDiff>, MemoryError> {
-        self.recorded(change)?.edits.into_iter().map(|edit| self.file_diff(edit)).collect()
-    }
-
-    fn file_diff(&self, edit: Trace) -> Result<FileDiff, MemoryError> {
-        let text = |digest: Option<Digest>| match digest {
-            None => Ok(None),
-            Some(digest) => self.former_text(&digest)?.map(Some).ok_or_else(|| MemoryError::NoText(edit.path.clone())),
+        let edits = self.recorded(change)?.edits;
+        let texts = self.former_texts(edits.iter().flat_map(|edit| [&edit.before, &edit.after]).flatten())?;
+        let diff = |edit: Trace| {
+            let text = |digest: &Option<Digest>| digest.as_ref().map(|digest| needed(&texts, digest, &edit.path));
+            let (before, after) = (text(&edit.before).transpose()?, text(&edit.after).transpose()?);
+            Ok(FileDiff { before, after, path: edit.path })
         };
-        Ok(FileDiff { before: text(edit.before.clone())?, after: text(edit.after.clone())?, path: edit.path.clone() })
+        edits.into_iter().map(diff).collect()
     }
 
     /// Take a change back, as one more change. What somebody changed since stays as it is, beside the old text.
     pub fn undo(&mut self, change: ChangeId) -> Result<Receipt, MemoryError> {
         let recorded = self.recorded(change)?;
+        let texts = self.former_texts(recorded.edits.iter().filter_map(|trace| trace.before.as_ref()))?;
         let mut edits = Vec::new();
         for trace in recorded.edits.into_iter().rev() {
             let act = match &trace.before {
                 None => Act::Remove,
-                Some(before) => Act::Return(self.needed_text(before, &trace.path)?),
+                Some(before) => Act::Return(needed(&texts, before, &trace.path)?),
             };
             if act == Act::Remove && self.text(&trace.path)?.is_none() {
                 continue;
@@ -73,7 +74,7 @@ impl Memory {
         };
         let digest = self.log()?.into_iter().rev().find_map(removed);
         let digest = digest.ok_or_else(|| MemoryError::Missing(path.to_owned()))?;
-        let edit = Edit::create(path, self.needed_text(&digest, path)?);
+        let edit = Edit::create(path, needed(&self.former_texts([&digest])?, &digest, path)?);
         // It comes back with whatever standing it had.
         let rests_on = self.provenance.basis(path, &digest).cloned();
         self.make(Change { cause: Cause::Restore, edits: vec![Edit { rests_on, ..edit }] })
@@ -83,16 +84,24 @@ impl Memory {
         self.log()?.into_iter().find(|recorded| recorded.id == change).ok_or(MemoryError::NoChange(change))
     }
 
-    fn needed_text(&self, digest: &Digest, path: &str) -> Result<String, MemoryError> {
-        self.former_text(digest)?.ok_or_else(|| MemoryError::NoText(path.to_owned()))
-    }
-
-    /// A text by its digest, if the journal or the trash has it.
-    pub(super) fn former_text(&self, digest: &Digest) -> Result<Option<String>, MemoryError> {
-        let known = self.journal.text(digest).during("reading the journal")?;
-        match known {
-            Some(text) => Ok(Some(text)),
-            None => trash::text(&self.place.trash, digest, &self.limits).during("reading the trash"),
+    /// Texts by their digests, as far as the journal or the trash has them. Both are read once, however many are wanted.
+    pub(super) fn former_texts<'a>(
+        &self,
+        wanted: impl IntoIterator<Item = &'a Digest>,
+    ) -> Result<HashMap<Digest, String>, MemoryError> {
+        let mut wanted: HashSet<Digest> = wanted.into_iter().cloned().collect();
+        if wanted.is_empty() {
+            return Ok(HashMap::new());
         }
+        let mut found = self.journal.texts(&wanted).during("reading the journal")?;
+        wanted.retain(|digest| !found.contains_key(digest));
+        if !wanted.is_empty() {
+            found.extend(trash::texts(&self.place.trash, &wanted, &self.limits).during("reading the trash")?);
+        }
+        Ok(found)
     }
+}
+
+fn needed(texts: &HashMap<Digest, String>, digest: &Digest, path: &str) -> Result<String, MemoryError> {
+    texts.get(digest).cloned().ok_or_else(|| MemoryError::NoText(path.to_owned()))
 }

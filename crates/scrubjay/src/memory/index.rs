@@ -256,6 +256,16 @@ pub struct LoadedIndex {
     pub warning: Option<String>,
 }
 
+impl LoadedIndex {
+    /// How much of it a session sees, for people; nothing where that is all of it.
+    pub fn seen(&self, limits: &Limits) -> Option<String> {
+        let lines = self.line_cut.map(|lines| format!("the first {} of its {lines} lines", limits.index_lines));
+        let bytes = self.byte_cut.map(|bytes| format!("the first {} of {bytes} bytes", limits.index_bytes));
+        let parts: Vec<String> = lines.into_iter().chain(bytes).collect();
+        (!parts.is_empty()).then(|| format!("sessions see {}", parts.join(", and of these ")))
+    }
+}
+
 /// Cut an index to what is loaded: so many lines, then so many bytes, at the end of a line where there is one.
 ///
 /// ```

@@ -11,6 +11,7 @@ use super::topic::Topic;
 use super::{MemoryError, Repairs, While as _, headers, name};
 use crate::digest::Digest;
 use std::io;
+use std::sync::Arc;
 
 /// A change of more memories than this makes the whole index anew instead of their lines alone.
 const FEW: usize = 16;
@@ -21,7 +22,7 @@ const TRIES: usize = 4;
 /// An index that has to be written.
 pub(super) struct Reindexing {
     scope: &'static str,
-    folder: Folder,
+    folder: Arc<Folder>,
     path: String,
     old: Option<Vec<u8>>,
     pub(super) new: Vec<u8>,
@@ -231,7 +232,7 @@ impl Memory {
             let theirs = dropped.into_iter().filter(|line| !ours(line));
             notices.extend(theirs.map(|line| format!("a line of the index was taken out: {line}")));
             let path = format!("{scope}{}", name::INDEX);
-            let folder = self.folder_of(&path).during("writing the index")?;
+            let folder = Arc::new(self.folder_of(&path).during("writing the index")?);
             work.push(Reindexing { scope, folder, path, old, new });
         }
         Ok((work, notices))
@@ -246,7 +247,7 @@ impl Memory {
             self.write_down(Cause::Outside, Vec::new(), notices.clone())?;
         }
         for one in &work {
-            let landing = one.landing().during("writing the index")?;
+            let landing = one.landing();
             landing.stage(&one.new, None).during("writing the index")?;
             self.land_index(one, landing, &Overlay::new()).during("writing the index")?;
         }
@@ -267,8 +268,9 @@ impl Memory {
             }
             let Some(new) = index::ranked(&old, |path| uses.of(&format!("{scope}{path}")).worth()) else { continue };
             let path = format!("{scope}{}", name::INDEX);
-            let one = Reindexing { scope, folder: self.folder_of(&path).during(ranking)?, path, old: Some(old), new };
-            let landing = one.landing().during(ranking)?;
+            let folder = Arc::new(self.folder_of(&path).during(ranking)?);
+            let one = Reindexing { scope, folder, path, old: Some(old), new };
+            let landing = one.landing();
             staged.push(landing.stage(&one.new, None).during(ranking)?);
             self.land_index(&one, landing, &Overlay::new()).during(ranking)?;
             work.push(one);
@@ -290,7 +292,7 @@ impl Memory {
             let new = index::rebuilt(&theirs.bytes, &self.wanted(work.scope, overlay)).bytes;
             let path = work.path.clone();
             let (before, after) = (now.map(|loaded| loaded.digest()), Some(Digest::of(&new)));
-            landing = Landing { folder: work.folder.step(".")?, path, before, after };
+            landing = Landing { folder: work.folder.clone(), path, before, after };
             landing.stage(&new, None)?;
             work.folder.remove(&copy)?;
         }
@@ -299,9 +301,9 @@ impl Memory {
 }
 
 impl Reindexing {
-    pub(super) fn landing(&self) -> io::Result<Landing> {
+    pub(super) fn landing(&self) -> Landing {
         let before = self.old.as_deref().map(Digest::of);
-        let (folder, path, after) = (self.folder.step(".")?, self.path.clone(), Some(Digest::of(&self.new)));
-        Ok(Landing { folder, path, before, after })
+        let (folder, path, after) = (self.folder.clone(), self.path.clone(), Some(Digest::of(&self.new)));
+        Landing { folder, path, before, after }
     }
 }

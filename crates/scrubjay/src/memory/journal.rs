@@ -10,7 +10,7 @@ use crate::paths;
 use crate::transcript::{Log, read_from};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -226,16 +226,15 @@ impl Journal {
         Log::open(&self.path, &self.limits)?.append_json(&json)
     }
 
-    /// The text with this digest, if a line has it.
-    pub(super) fn text(&self, digest: &Digest) -> io::Result<Option<String>> {
-        let found = |change: Recorded| {
-            change.edits.into_iter().find_map(|edit| match edit {
-                Trace { after: Some(after), text: Some(text), .. } if after == *digest => Some(text),
-                Trace { before: Some(before), prior: Some(prior), .. } if before == *digest => Some(prior),
-                _ => None,
-            })
-        };
-        Ok(self.tail(0)?.changes.into_iter().rev().find_map(found))
+    /// The texts with these digests, as far as a line has them.
+    pub(super) fn texts(&self, wanted: &HashSet<Digest>) -> io::Result<HashMap<Digest, String>> {
+        let mut found = HashMap::new();
+        let edits = self.tail(0)?.changes.into_iter().flat_map(|change| change.edits);
+        for Trace { before, after, text, prior, .. } in edits {
+            let known = [after.zip(text), before.zip(prior)];
+            found.extend(known.into_iter().flatten().filter(|(digest, _)| wanted.contains(digest)));
+        }
+        Ok(found)
     }
 
     /// Make the folder, readable by its owner alone.

@@ -4,7 +4,9 @@
 use super::folder::{Folder, Stamp};
 use super::name;
 use crate::digest::Digest;
+use std::collections::BTreeMap;
 use std::io;
+use std::sync::Arc;
 
 const MARK: &str = ".scrubjay-";
 const WRITTEN: &str = ".tmp";
@@ -13,11 +15,14 @@ const SET: &str = ".set";
 const SHORT: usize = 16;
 const LONGEST_PATH: usize = 150;
 
+/// The folders that a change is about, each opened once: a change of thousands of files holds no thousands of handles.
+pub(super) type Folders = BTreeMap<String, Arc<Folder>>;
+
 /// What is to happen to one file.
 #[derive(Debug)]
 pub(super) struct Landing {
     /// Where it lies.
-    pub(super) folder: Folder,
+    pub(super) folder: Arc<Folder>,
     /// Its path below the memory directory.
     pub(super) path: String,
     /// What it held when the decision was taken.

@@ -2,6 +2,7 @@
 //! index and the check pass it by, and a dream distils it.
 
 use super::folder::Folder;
+use super::landing::Folders;
 use super::sharing::{Credential, credential};
 use super::store::Memory;
 use super::{MemoryError, While as _, name};
@@ -50,7 +51,7 @@ impl Memory {
         if let Some(Credential { rule, line }) = credential(text, "") {
             return Err(MemoryError::Credential { path, rule, line });
         }
-        let folder = self.landing(&path, None, None).during("making the log's folder")?.folder;
+        let folder = self.made_folder_of(&path, &mut Folders::new()).during("making the log's folder")?;
         let mut line = text.trim_end_matches('\n').to_owned();
         line.push('\n');
         folder.append(&format!("{date}.md"), line.as_bytes()).during("writing the log")

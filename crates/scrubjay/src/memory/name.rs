@@ -5,6 +5,7 @@
 
 use std::ffi::OsStr;
 use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
 
 /// The index of a folder of memories.
 pub const INDEX: &str = "MEMORY.md";
@@ -23,24 +24,41 @@ const NUMBERED_DEVICES: [&str; 2] = ["com", "lpt"];
 
 /// Whether the engine would give a new memory this name, such as `feedback_tests.md`.
 pub fn is_slug(name: &str) -> bool {
-    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-';
+    let plain = |c: char| is_letter(c) || is_mark(c) || c == '_' || c == '-';
     name.strip_suffix(EXTENSION).is_some_and(|stem| {
-        (1..=SLUG).contains(&stem.len()) && stem.chars().all(plain) && !stem.starts_with('-') && !is_device(stem)
+        let begins_well = !stem.starts_with(|c: char| c == '-' || is_mark(c));
+        (1..=SLUG).contains(&stem.len()) && stem.chars().all(plain) && begins_well && !is_device(stem)
     })
+}
+
+/// A letter or digit of any script, a small one where there are two sizes.
+fn is_letter(c: char) -> bool {
+    c.is_alphanumeric() && c.to_lowercase().eq([c]) && !deceives(c)
+}
+
+/// What stands above or below a letter and makes it another one.
+fn is_mark(c: char) -> bool {
+    is_combining_mark(c) && !c.is_alphanumeric() && !deceives(c) && !is_selector(c)
+}
+
+/// Chooses among the shapes of what it follows, and has none itself.
+fn is_selector(c: char) -> bool {
+    ('\u{fe00}'..='\u{fe0f}').contains(&c) || ('\u{e0100}'..='\u{e01ef}').contains(&c)
 }
 
 /// A slug made of any text: `The Release, again` becomes `the_release_again`.
 pub fn slug_of(text: &str) -> String {
     let mut slug = String::new();
     for c in text.nfkc().flat_map(char::to_lowercase) {
+        let follows = !slug.is_empty() && !slug.ends_with(['_', '-']);
         match c {
-            c if c.is_ascii_alphanumeric() || c == '-' => slug.push(c),
+            c if is_letter(c) || c == '-' || (is_mark(c) && follows) => slug.push(c),
             _ if slug.ends_with('_') => {}
             _ => slug.push('_'),
         }
     }
     let trimmed = slug.trim_matches(['_', '-']);
-    let end = trimmed.len().min(SLUG);
+    let end = trimmed.floor_char_boundary(SLUG);
     match trimmed[..end].trim_end_matches(['_', '-']) {
         "" => "untitled".to_owned(),
         device if is_device(device) => format!("{device}_"),
@@ -128,6 +146,7 @@ fn deceives(c: char) -> bool {
             c,
             '\u{ad}' | '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}'
         )
+        || matches!(c, '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{3164}' | '\u{ffa0}')
         || ('\u{2028}'..='\u{202e}').contains(&c)
         || ('\u{2060}'..='\u{206f}').contains(&c)
         || ('\u{e000}'..='\u{f8ff}').contains(&c)
@@ -211,15 +230,39 @@ mod tests {
     // spec: D6
     #[test]
     fn new_names_are_slugs() {
-        for good in ["user_role.md", "a.md", "feedback_real-db_2.md"] {
+        for good in ["user_role.md", "a.md", "feedback_real-db_2.md", "é.md", "日本.md", "दिल्ली.md"] {
             assert!(is_slug(good), "{good}");
         }
         let long = "a".repeat(65) + ".md";
-        for bad in ["User.md", "a b.md", ".md", "é.md", "a.b.md", "con.md", "-a.md", "x", long.as_str()] {
+        for bad in [
+            "User.md",
+            "a b.md",
+            ".md",
+            "É.md",
+            "می\u{200c}کنم.md",
+            "😀.md",
+            "\u{301}a.md",
+            "a.b.md",
+            "con.md",
+            "-a.md",
+            "x",
+            long.as_str(),
+        ] {
             assert!(!is_slug(bad), "{bad}");
         }
         assert_eq!(slug_of("The Release, again!"), "the_release_again");
-        assert_eq!((slug_of("日本"), slug_of("nul")), ("untitled".to_owned(), "nul_".to_owned()));
+        for (text, slug) in [
+            ("Größe des Puffers", "größe_des_puffers"),
+            ("من در تهران زندگی می\u{200c}کنم", "من_در_تهران_زندگی_می_کنم"),
+            ("मैं दिल्ली में रहता हूँ", "मैं_दिल्ली_में_रहता_हूँ"),
+            ("日本語を使う。", "日本語を使う"),
+            ("🎉 deploys ❤️", "deploys"),
+            ("🎉", "untitled"),
+            ("\u{115f}\u{3164}", "untitled"),
+            ("nul", "nul_"),
+        ] {
+            assert_eq!(slug_of(text), slug);
+        }
     }
 
     // safety: F-44

@@ -3,12 +3,12 @@
 
 use super::folder::{Folder, Stamp};
 use super::journal::{Cause, ChangeId, Recorded, Tail, Trace};
-use super::landing::{self, Landing};
+use super::landing::{self, Folders, Landing};
 use super::scan::{Entry, Scan, scan};
 use super::store::{Index, Memory};
 use super::{MemoryError, While as _, headers, trash};
-use crate::digest::Digest;
 use std::io;
+use std::sync::Arc;
 
 const DISPLACED: &str = "displaced";
 const RESTS: &str = "reading what the memories rest on";
@@ -117,19 +117,21 @@ impl Memory {
     fn finish(&mut self, change: &Recorded) -> Result<(), MemoryError> {
         let interrupted = |error| MemoryError::Interrupted { change: change.id, error };
         self.provenance.record(change).map_err(interrupted)?;
-        let displaced = self.displaced();
+        let (displaced, mut opened) = (self.displaced(), Folders::new());
         for edit in &change.edits {
             let now = self.text(&edit.path)?.map(|(entry, _)| entry.digest);
             if now == edit.after || now != edit.before {
                 continue;
             }
-            let landing = self.landing(&edit.path, edit.before.clone(), edit.after.clone()).map_err(interrupted)?;
+            let folder = self.made_folder_of(&edit.path, &mut opened).map_err(interrupted)?;
+            let Trace { path, before, after, .. } = edit.clone();
+            let landing = Landing { folder, path, before, after };
             if let Some(text) = &edit.text {
                 landing.stage(text.as_bytes(), edit.modified).map_err(interrupted)?;
             }
             landing.land(displaced.as_ref(), self.limits.memory_file_bytes).map_err(interrupted)?;
-            landing.folder.sync().map_err(interrupted)?;
         }
+        opened.values().try_for_each(|folder| folder.sync()).map_err(interrupted)?;
         self.journal.done(change.id).map_err(interrupted)?;
         self.read = self.journal.length().map_err(interrupted)?;
         Ok(())
@@ -219,13 +221,17 @@ impl Memory {
         Ok(change)
     }
 
-    pub(super) fn landing(&self, path: &str, before: Option<Digest>, after: Option<Digest>) -> io::Result<Landing> {
-        let mut folder = self.folder.step(".")?;
+    /// The folder of a memory, made if it is missing.
+    pub(super) fn made_folder_of(&self, path: &str, opened: &mut Folders) -> io::Result<Arc<Folder>> {
         let folders = path.rsplit_once('/').map_or("", |(folders, _)| folders);
+        if let Some(folder) = opened.get(folders) {
+            return Ok(folder.clone());
+        }
+        let mut folder = self.folder.step(".")?;
         for step in folders.split('/').filter(|step| !step.is_empty()) {
             folder = folder.step_or_make(step)?;
         }
-        Ok(Landing { folder, path: path.to_owned(), before, after })
+        Ok(opened.entry(folders.to_owned()).or_insert(Arc::new(folder)).clone())
     }
 
     /// Keep what was seen for the next opening, if enough of it is new to be worth the write.

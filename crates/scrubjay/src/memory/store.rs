@@ -468,7 +468,7 @@ impl Memory {
         if Some(&entry.digest) == edit.base.as_ref() || *theirs == ours {
             return Ok((path, ours, What::Saved));
         }
-        let base = edit.base.as_ref().map(|base| self.former_text(base)).transpose()?.flatten();
+        let base = self.former_texts(&edit.base)?.into_values().next();
         if let Some(merged) = base.and_then(|base| diff::merged(&base, &ours, theirs)) {
             return Ok((path, merged, What::Merged));
         }

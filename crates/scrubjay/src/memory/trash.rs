@@ -7,20 +7,26 @@ use crate::digest::Digest;
 use crate::limits::Limits;
 use crate::paths;
 use jiff::Timestamp;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Keep a copy of a file that is about to be removed.
-pub(super) fn keep(dir: &Path, path: &str, bytes: &[u8], moment: (Timestamp, ChangeId)) -> io::Result<()> {
+/// Keep copies of files that are about to be removed: their paths and texts.
+pub(super) fn keep(dir: &Path, files: &[(&str, &str)], moment: (Timestamp, ChangeId)) -> io::Result<()> {
+    if files.is_empty() {
+        return Ok(());
+    }
     paths::create_dir_private(dir)?;
-    let (at, change) = moment;
-    let file = path.rsplit('/').next().unwrap_or_default();
-    let (folder, name) = (Folder::open(dir)?, format!("{}-{change}-{file}", at.as_second()));
-    let staged = format!(".{name}");
-    folder.remove(&staged)?;
-    folder.stage(&staged, bytes, None)?;
-    folder.rename(&staged, &name)?;
+    let (folder, (at, change)) = (Folder::open(dir)?, moment);
+    for (path, text) in files {
+        let file = path.rsplit('/').next().unwrap_or_default();
+        let name = format!("{}-{change}-{file}", at.as_second());
+        let staged = format!(".{name}");
+        folder.remove(&staged)?;
+        folder.stage(&staged, text.as_bytes(), None)?;
+        folder.rename(&staged, &name)?;
+    }
     folder.sync()
 }
 
@@ -38,14 +44,13 @@ pub(super) fn sweep(dir: &Path, now: Timestamp, limits: &Limits) -> io::Result<u
     Ok(swept)
 }
 
-/// The text with this digest, if it is still there.
-pub(super) fn text(dir: &Path, digest: &Digest, limits: &Limits) -> io::Result<Option<String>> {
-    let mut found = None;
+/// The texts with these digests, as far as they are still there.
+pub(super) fn texts(dir: &Path, wanted: &HashSet<Digest>, limits: &Limits) -> io::Result<HashMap<Digest, String>> {
+    let mut found = HashMap::new();
     for_each(dir, |folder, name| {
         let loaded = folder.read(name, limits.memory_file_bytes).ok().flatten();
-        if let Some(loaded) = loaded.filter(|loaded| loaded.digest() == *digest) {
-            found = String::from_utf8(loaded.bytes).ok();
-        }
+        let known = loaded.map(|loaded| (loaded.digest(), loaded.bytes)).filter(|(digest, _)| wanted.contains(digest));
+        found.extend(known.and_then(|(digest, bytes)| Some((digest, String::from_utf8(bytes).ok()?))));
         Ok(())
     })?;
     Ok(found)

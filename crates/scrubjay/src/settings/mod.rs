@@ -219,11 +219,12 @@ impl Settings {
         off.then_some("settings switch it off")
     }
 
-    /// The memory directory of a project: the override, the setting, or its place in the layout.
+    /// The memory directory of a project: the override, the setting, or its place in the layout, which is also called
+    /// `default`.
     pub fn memory_directory(&self, layout: &Layout, home: &Path, project: &Path) -> Result<PathBuf, PathError> {
         for setting in [&key::MEMORY_PATH_OVERRIDE, &key::MEMORY_DIRECTORY] {
             let named = self.text(setting);
-            if !named.is_empty() {
+            if !named.is_empty() && named != "default" {
                 return paths::reject(&paths::expand_home(named, home));
             }
         }

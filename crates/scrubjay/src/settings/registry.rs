@@ -181,7 +181,7 @@ settings! {
 
     MEMORY_ENABLED = flag("memory.enabled", true, "long-term memory").disabled_by(&["SCRUBJAY_DISABLE_AUTO_MEMORY", "CLAUDE_CODE_DISABLE_AUTO_MEMORY"]).aliases(&["autoMemoryEnabled"]).narrows().once_per_session();
     MEMORY_PATH_OVERRIDE = text("memory.path_override", "", "the memory directory, whole path, before everything else").environment(&["SCRUBJAY_MEMORY_PATH_OVERRIDE", "CLAUDE_COWORK_MEMORY_PATH_OVERRIDE"]).process().once_per_session();
-    MEMORY_DIRECTORY = text("memory.directory", "", "the memory directory").aliases(&["autoMemoryDirectory"]).user_only().once_per_session();
+    MEMORY_DIRECTORY = text("memory.directory", "", "the memory directory").aliases(&["autoMemoryDirectory", "memory_dir", "storage.memory_dir"]).user_only().once_per_session();
     MEMORY_EXTRA_GUIDELINES = text("memory.extra_guidelines", "", "text added to the memory prompt").environment(&["SCRUBJAY_MEMORY_EXTRA_GUIDELINES", "CLAUDE_COWORK_MEMORY_EXTRA_GUIDELINES"]).user_only().once_per_session();
 
     TOOL_RESULTS = layer!("tool_results", "TOOL_RESULTS", true, "layer 1: large tool results go to disk");
@@ -190,7 +190,7 @@ settings! {
     MICROCOMPACTION_API = layer!("microcompaction_api", "MICROCOMPACTION_API", true, "layer 2: ask the provider to clear, where it can");
     SESSION_NOTES = layer!("session_notes", "SESSION_NOTES", true, "layer 3: a running summary of the session");
     NOTES_COMPACTION = layer!("notes_compaction", "NOTES_COMPACTION", true, "layer 3: compact from the notes, without a model");
-    COMPACTION = layer!("compaction", "COMPACTION", true, "layer 4: summarise when the window is nearly full");
+    COMPACTION = layer!("compaction", "COMPACTION", true, "layer 4: summarise when the window is nearly full").aliases(&["autoCompactEnabled"]);
     COLLAPSE = layer!("collapse", "COLLAPSE", false, "fold old rounds into one line each instead of compacting");
     SNIP = layer!("snip", "SNIP", false, "let the person and the model take questions out");
     RECALL = layer!("recall", "RECALL", true, "bring back memories that fit the question");
@@ -199,7 +199,7 @@ settings! {
     SEARCH_PAST_CONTEXT = layer!("search_past_context", "SEARCH_PAST_CONTEXT", false, "teach the model to search old sessions");
     EXTRACTION = layer!("extraction", "EXTRACTION", true, "layer 5: save what a session taught");
     EXTRACTION_HEADLESS = layer!("extraction_headless", "EXTRACTION_HEADLESS", false, "layer 5 in print mode too");
-    DREAMING = layer!("dreaming", "DREAMING", true, "layer 6: tidy the memory now and then");
+    DREAMING = layer!("dreaming", "DREAMING", true, "layer 6: tidy the memory now and then").aliases(&["autoDreamEnabled"]);
     AGENTS = layer!("agents", "AGENTS", true, "layer 7: sub-agents and their letters");
     AGENT_SUMMARY = layer!("agent_summary", "AGENT_SUMMARY", true, "a few words about what each agent is doing");
     TEAM = layer!("team", "TEAM", false, "share some memories with a team");

@@ -345,7 +345,12 @@ fn the_memory_directory_is_the_first_that_is_defined() {
     };
     let slug = paths::slug(project, &Limits::default());
     let usual = PathBuf::from("/data/scrubjay/projects").join(&slug).join("memory");
-    assert_eq!(directory(&[], ""), Ok(usual));
+    for none in ["", "memory_dir = \"default\"", "[storage]\nmemory_dir = \"default\""] {
+        assert_eq!(directory(&[], none), Ok(usual.clone()), "{none}");
+    }
+    for other in ["autoMemoryDirectory", "memory_dir", "storage.memory_dir"] {
+        assert_eq!(directory(&[], &format!("{other} = \"~/vault\"")), Ok(PathBuf::from("/home/ada/vault")), "{other}");
+    }
     assert_eq!(directory(&[], "memory.directory = \"~/notes\""), Ok(PathBuf::from("/home/ada/notes")));
     let both = [("SCRUBJAY_MEMORY_PATH_OVERRIDE", "/mnt/override"), ("SCRUBJAY_REMOTE_MEMORY_DIR", "/mnt/remote")];
     assert_eq!(directory(&both, "memory.directory = \"~/notes\""), Ok(PathBuf::from("/mnt/override")));

@@ -5,7 +5,7 @@ use scrubjay::clock::Clock as _;
 use scrubjay::limits::Limits;
 use scrubjay::memory::find::{Archive, Finder, Shelf};
 use scrubjay::memory::recall::Query;
-use scrubjay::memory::{Basis, Cause, Change, Edit, Memory, Place, Source, Speaker};
+use scrubjay::memory::{Basis, Cause, Change, Edit, Memory, Place, SharedMemory, Source, Speaker, Wish};
 use scrubjay::message::{Block, Origin, Role};
 use scrubjay::paths::{Layout, ProjectLayout};
 use scrubjay::transcript::{Began, FORMAT, Transcript};
@@ -121,6 +121,43 @@ fn a_file_that_cannot_be_read_is_skipped_and_counted() {
     assert_eq!((caught.read, caught.skipped.len()), (1, 1), "{caught:?}");
     assert!(caught.skipped[0].contains("reference_b.md"), "{caught:?}");
     assert_eq!(bench.found(&finder, &memory, "letter alpha"), ["reference_a.md"]);
+}
+
+// spec: L2
+// spec: L8
+#[test]
+fn a_model_chooses_among_what_fits_from_all_files_and_then_the_newest() {
+    let mut bench = Bench::new();
+    bench.limits.set("recall_candidates", 10).unwrap();
+    let place = Place::of(&bench.project);
+    fs::create_dir_all(place.memory.join("deep/er")).unwrap();
+    fs::create_dir_all(place.memory.join("logs/2026/03")).unwrap();
+    let write = |path: &str, age: u64, text: &str| {
+        fs::write(place.memory.join(path), text).unwrap();
+        let file = fs::File::options().write(true).open(place.memory.join(path)).unwrap();
+        file.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_hours(1_000 - age)).unwrap();
+    };
+    for n in 0..30 {
+        write(&format!("note_{n:02}.md"), 30 - n, &text(&format!("Note {n}"), "of no matter", "x"));
+    }
+    write("deep/er/pelican.md", 900, &text("Pelican", "a bird with a bag", "x"));
+    // Neither an index nor a log is a memory, at whatever depth.
+    write("deep/MEMORY.md", 0, "- [Pelican](er/pelican.md) — pelican\n");
+    write("logs/2026/03/2026-03-01.md", 0, "a pelican was seen\n");
+    let clock = Arc::new(bench.clock.clone());
+    let memory = SharedMemory::open(&place, &bench.project, clock, &bench.limits).unwrap().0;
+    let manifest = |query: &str, known: &[&str]| -> Vec<String> {
+        let known = known.iter().map(|path| memory.dir().join(path)).collect();
+        let now = bench.clock.now().to_zoned(TimeZone::UTC);
+        let wish = Wish { query: query.to_owned(), now, known, meaning: None };
+        memory.candidates(&wish).manifest.into_iter().map(|(path, _)| path).collect()
+    };
+    let newest = |from: usize, to: usize| (from..to).map(|n| format!("note_{:02}.md", 29 - n)).collect::<Vec<_>>();
+    let fits = vec!["deep/er/pelican.md".to_owned()];
+    assert_eq!(manifest("which pelican is it", &[]), [fits.clone(), newest(0, 9)].concat());
+    assert_eq!(manifest("which heron is it", &[]), newest(0, 10), "nothing fits: the newest");
+    let known = ["deep/er/pelican.md", "note_29.md"];
+    assert_eq!(manifest("which pelican is it", &known), newest(1, 11), "what is known takes no place");
 }
 
 // spec: X5

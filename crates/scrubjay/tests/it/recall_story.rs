@@ -167,7 +167,8 @@ async fn what_is_found_is_shown_at_the_next_tool_boundary_and_not_twice() {
         .then(read().and_text("Looking.").behind(&gate))
         .then(Turn::text("They use the real one."))
         .then(read())
-        .then(Turn::text("As I said."));
+        .then(Turn::text("As I said."))
+        .then(Turn::text("Gladly."));
     let world = World::new(&birds());
     world.home.write("notes.txt", "plain\n").unwrap();
     let (mut story, memory) = world.tell(Setting::new(Arc::new(model)));
@@ -180,6 +181,8 @@ async fn what_is_found_is_shown_at_the_next_tool_boundary_and_not_twice() {
 
     story.ask("And do the integration tests still use the real database?").await.unwrap();
     story.session.wait_for_background(LONG).await.unwrap();
+    // Had it been found again, too late for that question, it would be shown now.
+    story.ask("Thanks!").await.unwrap();
     assert_eq!(recalled(&story).len(), 1, "a memory is shown once");
 }
 

@@ -236,6 +236,7 @@ fn logs_are_not_memories() {
 }
 
 // safety: F-40
+// safety: SG20
 #[test]
 fn what_did_not_change_is_not_read_again() {
     let bench = Bench::new();
@@ -258,6 +259,7 @@ fn what_did_not_change_is_not_read_again() {
 }
 
 // safety: F-40
+// safety: SG20
 #[test]
 fn a_folder_of_many_files_is_seen_whole_and_in_order() {
     let bench = Bench::new();

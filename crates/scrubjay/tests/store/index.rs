@@ -118,6 +118,11 @@ fn a_heavy_index_is_cut_and_says_how_to_mend_it() {
     assert!(loaded.text.ends_with(&warning) && warning.contains("MEMORY.md") && warning.contains("short"), "{warning}");
     save(&mut memory, "a.md", "x\n");
     assert_eq!(bench.file("MEMORY.md").unwrap(), prose.clone() + "- [a](a.md)\n", "the file itself is not cut");
+    let seen = |memory: &mut scrubjay::memory::Memory| {
+        let long = memory.check().unwrap().into_iter().filter(|finding| matches!(finding.fault, Fault::LongIndex(_)));
+        long.map(|finding| finding.to_string()).collect::<String>()
+    };
+    assert!(seen(&mut memory).contains("the first 25000 of "), "{}", seen(&mut memory));
     let lines: String = (0..300).map(|_| "short\n").collect();
     bench.write("MEMORY.md", lines);
     let loaded = bench.open().index().unwrap();

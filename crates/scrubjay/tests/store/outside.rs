@@ -1,8 +1,14 @@
 //! Others use the same folder: editors, other agents, people.
 
 use crate::bench::{Bench, entry, in_order, memory_text, paths, save, try_save};
-use scrubjay::memory::{Cause, MemoryError};
+use scrubjay::memory::{Cause, MemoryError, MemoryTool, SharedMemory};
+use scrubjay::paths::Layout;
+use scrubjay::tool::Occasion;
+use serde_json::json;
+use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 // spec: D11
 // safety: F-15
@@ -62,6 +68,102 @@ fn a_folder_of_another_agent_is_used_in_place() {
     assert_eq!(bench.file("MEMORY.md").unwrap(), index);
     assert_eq!(bench.files(), ["MEMORY.md", "Notes (old).md", "user_role.md"], "nothing of ours lies there");
     in_order(&mut memory);
+}
+
+/// Every file below a folder with what it says, but for a folder's own.
+fn tree(dir: &Path, without: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let (mut found, mut pending) = (BTreeMap::new(), vec![dir.to_owned()]);
+    while let Some(dir) = pending.pop() {
+        for entry in std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()) {
+            match entry.is_dir() {
+                true if entry == without || entry.is_symlink() => {}
+                true => pending.push(entry),
+                false => drop(found.insert(entry.clone(), std::fs::read(&entry).unwrap())),
+            }
+        }
+    }
+    found
+}
+
+/// Ways to write a path that could lead somewhere else.
+fn ways_out(outside: &Path) -> Vec<String> {
+    let steps = [
+        "..",
+        "../..",
+        "../../../..",
+        "a/..",
+        "a/../..",
+        "./..",
+        "...",
+        "..;",
+        "",
+        "/",
+        "//host/share",
+        "/etc",
+        " ",
+        "out",
+        "deep/out",
+        "logs",
+        ".git",
+        "C:",
+        "\\..",
+        "..\\..",
+        "%2e%2e",
+        "%2E%2E%2F..",
+        "..%2f",
+        "\u{2024}\u{2024}",
+        "\u{ff0e}\u{ff0e}",
+        "..\0",
+        "\u{202e}..",
+    ];
+    let ends = ["x.md", "outside/x.md", "../outside/x.md", "../../../../outside/x.md", "MEMORY.md", "deep/../../x.md"];
+    let mut ways: Vec<String> = steps.iter().flat_map(|step| ends.map(|end| format!("{step}/{end}"))).collect();
+    ways.extend([outside.join("x.md").display().to_string(), "leak.md".to_owned(), "deep/leak.md".to_owned()]);
+    ways
+}
+
+// spec: D3
+// spec: X1
+// safety: SG9
+#[test]
+fn no_way_to_write_a_path_leads_out() {
+    let bench = Bench::new();
+    let outside = bench.held.path().join("outside");
+    std::fs::create_dir(&outside).unwrap();
+    std::fs::write(outside.join("x.md"), "secret\n").unwrap();
+    bench.write("deep/fine.md", "fine\n");
+    for (link, target) in [("out", "."), ("deep/out", "."), ("leak.md", "x.md"), ("deep/leak.md", "x.md")] {
+        std::os::unix::fs::symlink(outside.join(target), bench.path(link)).unwrap();
+    }
+    let project = Layout::at(bench.held.path().join("data")).project(Path::new("/home/ada/birds"), &bench.limits);
+    let clock = Arc::new(bench.clock.clone());
+    let memory = SharedMemory::open(&bench.place, &project, clock, &bench.limits).unwrap().0;
+    let tool = MemoryTool::new(memory.clone(), &bench.limits);
+    let own = bench.place.memory.parent().unwrap();
+    let (before, ways) = (tree(bench.held.path(), own), ways_out(&outside));
+    let mut refused = [0; 5];
+    for way in &ways {
+        let read = memory.with(|memory| memory.text(way)).ok().flatten().map(|(_, text)| text);
+        assert!(read.as_ref().is_none_or(|text| text != "secret\n"), "{way:?}");
+        let saved = memory.with(|memory| try_save(memory, way, "written\n"));
+        let called = |input: serde_json::Value| tool.answer(&input, &Occasion::default());
+        let at = format!("/memories/{way}");
+        let viewed = called(json!({ "command": "view", "path": at }));
+        assert!(viewed.as_ref().is_ok_and(|text| !text.contains("secret")) || viewed.is_err(), "{way:?}");
+        let made = called(json!({ "command": "create", "path": at, "file_text": "made\n" }));
+        let moved = called(json!({ "command": "rename", "old_path": "/memories/deep/fine.md", "new_path": at }));
+        if moved.is_ok() {
+            called(json!({ "command": "rename", "old_path": at, "new_path": "/memories/deep/fine.md" })).unwrap();
+        }
+        let removed = called(json!({ "command": "delete", "path": at }));
+        let failed = [saved.is_err(), viewed.is_err(), made.is_err(), moved.is_err(), removed.is_err()];
+        refused.iter_mut().zip(failed).for_each(|(count, failed)| *count += usize::from(failed));
+        assert_eq!(tree(bench.held.path(), own), before, "{way:?}");
+    }
+    // What is not refused lies inside under an odd name.
+    assert!(ways.len() >= 150 && refused.iter().all(|count| *count >= 120), "{refused:?} of {}", ways.len());
+    let inside = tree(own, Path::new(""));
+    assert!(inside.keys().all(|path| path.starts_with(own)) && inside.contains_key(&bench.path("deep/fine.md")));
 }
 
 // safety: F-42

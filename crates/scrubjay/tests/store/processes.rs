@@ -6,7 +6,7 @@ use scrubjay::memory::{Basis, Cause, Change, ChangeId, Edit, Memory, MemoryError
 use scrubjay::paths::Layout;
 use scrubjay_testkit::FixedClock;
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read as _, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -67,7 +67,10 @@ fn child() {
     let place = place(Path::new(&data));
     let job = Job::ALL.iter().find(|(known, _)| *known == job).unwrap().1;
     match job {
-        Job::Once => return once(&place, &name),
+        Job::Once => {
+            begin();
+            return once(&place, &name);
+        }
         Job::Look => return look(&place),
         Job::Read => return read(&place),
         _ => {}
@@ -102,6 +105,20 @@ fn child() {
     }
 }
 
+/// Say that an operation begins. Calls are counted for each thread, and whoever started this one has made some already, so that
+/// the same number would strike there first: as many are made here before, and every call of the operation has a number of its own.
+fn begin() {
+    for _ in 0..32 {
+        let mut file = std::fs::File::options().read(true).write(true).open("/dev/null").unwrap();
+        file.read_to_end(&mut Vec::new()).unwrap();
+        file.write_all(b"x").unwrap();
+        file.metadata().unwrap();
+        rustix::fs::fstat(&file).unwrap();
+        rustix::fs::statat(rustix::fs::CWD, "/dev/null", rustix::fs::AtFlags::empty()).unwrap();
+    }
+    println!("\nbegins");
+}
+
 /// One operation, acknowledged or refused.
 fn once(place: &Place, operation: &str) {
     let done = if operation == "naive" {
@@ -134,6 +151,8 @@ fn try_once(place: &Place, operation: &str) -> Result<(), MemoryError> {
         "tainted" => vec![Edit::create("new.md", body("new.md")).resting_on(Basis::of(Vec::new()))],
         // The change in which the suite renamed the memories by hand.
         "undo" => return memory.undo(ChangeId(4)).map(drop),
+        "many" => (0..100).map(|n| Edit::create(format!("{}_{n}.md", ["a", "sub/b"][n % 2]), "x\n")).collect(),
+        "none" => memory.list().map(Edit::remove).collect(),
         other => panic!("there is no operation {other}"),
     };
     memory.commit(Change { cause: Cause::Dream, edits }).map(drop)

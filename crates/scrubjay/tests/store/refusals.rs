@@ -113,6 +113,28 @@ fn a_memory_on_a_disk_that_takes_no_writes_is_read_and_left_alone() {
     in_order(&mut bench.open());
 }
 
+// safety: SG4
+#[test]
+fn a_change_of_many_files_needs_few_handles() {
+    let bench = Bench::new();
+    let few = |operation| {
+        let inner = helper(&bench, Job::Once, operation);
+        let mut command = Command::new("sh");
+        command.args(["-c", "ulimit -n 40; exec \"$@\"", "sh"]).arg(inner.get_program()).args(inner.get_args());
+        command.envs(inner.get_envs().filter_map(|(key, value)| Some((key, value?))));
+        let said = String::from_utf8(command.output().unwrap().stdout).unwrap();
+        assert!(said.contains(&format!("acked {operation}")), "{said}");
+    };
+    few("many");
+    assert_eq!(paths(&bench.open()).len(), 100);
+    few("none");
+    assert_eq!(std::fs::read_dir(&bench.place.trash).unwrap().count(), 100);
+    let mut memory = bench.open();
+    memory.undo(memory.log().unwrap().last().unwrap().id).unwrap();
+    assert_eq!(paths(&memory).len(), 100);
+    in_order(&mut memory);
+}
+
 /// What one would write without thinking: an index that cannot be read is empty, and an empty one is written anew.
 fn naive_line(bench: &Bench, line: &str) {
     let index = std::fs::read_to_string(bench.path("MEMORY.md")).unwrap_or_default();

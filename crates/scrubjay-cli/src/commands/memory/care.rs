@@ -20,13 +20,16 @@ pub(crate) fn is_broken(finding: &Finding) -> bool {
 struct Checked {
     findings: Vec<Finding>,
     fixed: Vec<String>,
+    /// Why it can only be read.
+    refused: Option<String>,
     pollution: Pollution,
 }
 
 /// `scrubjay memory check`, `scrubjay fsck`.
 pub(crate) fn check(flags: CheckFlags, workplace: &Workplace, paper: &Paper) -> Result<(), Failure> {
     let (mut memory, repairs) = memories::open_quietly(workplace)?;
-    let mut fixed = repaired(&repairs);
+    let refused = repairs.refused.clone();
+    let mut fixed = repaired(&Repairs { refused: None, ..repairs });
     let mut findings = memory.check()?;
     if flags.fix {
         memory.fix()?;
@@ -34,10 +37,10 @@ pub(crate) fn check(flags: CheckFlags, workplace: &Workplace, paper: &Paper) -> 
         fixed.extend(findings.iter().filter(|finding| !left.contains(finding)).map(Finding::to_string));
         findings = left;
     }
-    let broken = findings.iter().filter(|finding| is_broken(finding)).count();
+    let broken = findings.iter().filter(|finding| is_broken(finding)).count() + usize::from(refused.is_some());
     let fixable = findings.iter().any(Finding::is_fixable);
     let pollution = memory.pollution(&workplace.root, &CancellationToken::new())?;
-    report(&Checked { findings, fixed, pollution }, &memory, paper)?;
+    report(&Checked { findings, fixed, refused, pollution }, &memory, paper)?;
     if broken == 0 {
         return Ok(());
     }
@@ -46,7 +49,7 @@ pub(crate) fn check(flags: CheckFlags, workplace: &Workplace, paper: &Paper) -> 
 }
 
 fn report(checked: &Checked, memory: &Memory, paper: &Paper) -> Result<(), Failure> {
-    let Checked { findings, fixed, pollution } = checked;
+    let Checked { findings, fixed, refused, pollution } = checked;
     if paper.form == Form::Json {
         let row = |finding: &Finding| {
             let (broken, fixable) = (is_broken(finding), finding.is_fixable());
@@ -55,11 +58,15 @@ fn report(checked: &Checked, memory: &Memory, paper: &Paper) -> Result<(), Failu
         let rows: Vec<Value> = findings.iter().map(row).collect();
         let (directory, memories) = (&memory.place().memory, memory.scan().entries.len());
         let data = json!({ "directory": directory, "memories": memories, "findings": rows, "fixed": fixed,
-            "pollution": pollution_json(pollution) });
+            "refused": refused, "pollution": pollution_json(pollution) });
         return paper.json("memory-check", data);
     }
     for line in fixed {
         paper.line(&format!("fixed  {}", shown(line)))?;
+    }
+    if let Some(why) = refused {
+        let wrong = paper.ink.paint(Tone::Bad, "wrong ");
+        paper.line(&format!("{wrong} the memory can only be read: {}", shown(why)))?;
     }
     for finding in findings {
         let (tone, word) = if is_broken(finding) { (Tone::Bad, "wrong") } else { (Tone::Warning, "advice") };
@@ -110,7 +117,8 @@ fn repaired(found: &Repairs) -> Vec<String> {
 /// `scrubjay memory tokens`.
 pub(super) fn tokens(memory: &Memory, workplace: &Workplace, paper: &Paper) -> Result<(), Failure> {
     let limits = &workplace.limits;
-    let index = of_text(&memory.index()?.text, limits);
+    let loaded = memory.index()?;
+    let (index, seen) = (of_text(&loaded.text, limits), loaded.seen(limits));
     let mut rows = Vec::new();
     for entry in &memory.scan().entries {
         if let Some((_, text)) = memory.text(&entry.path)? {
@@ -128,7 +136,8 @@ pub(super) fn tokens(memory: &Memory, workplace: &Workplace, paper: &Paper) -> R
         return Err(Failure::nothing_found("nothing is remembered, so nothing costs anything").fix(memories::FIRST));
     }
     let row = |tokens: u64, what: &str| format!("{:>9}  {}", grouped(tokens), shown(what));
-    paper.line(&row(index, "the index, in every session"))?;
+    let cut = seen.map(|seen| format!("; {seen}")).unwrap_or_default();
+    paper.line(&row(index, &format!("the index, in every session{cut}")))?;
     for (name, tokens) in &rows {
         paper.line(&row(*tokens, name))?;
     }

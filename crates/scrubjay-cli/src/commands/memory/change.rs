@@ -9,7 +9,8 @@ use crate::memories::{self, chosen_change, find, find_removed};
 use crate::paper::Paper;
 use crate::workplace::Workplace;
 use jiff::Zoned;
-use scrubjay::memory::{ChangeId, Edit, Entry, FileDiff, Memory, Recorded};
+use scrubjay::limits::Limits;
+use scrubjay::memory::{ChangeId, Edit, Entry, FileDiff, Kind, Memory, Recorded, Topic};
 use std::io::IsTerminal as _;
 
 /// What the person gave: words, or standard input for `-` and for nothing.
@@ -48,13 +49,27 @@ pub(super) fn edit(memory: &mut Memory, name: &str, trial: Trial, (workplace, pa
     let new = editor::rewritten(&path, &old, workplace)?;
     if new.trim().is_empty() {
         return Err(Failure::usage(format!("the new text of `{path}` is empty, so nothing was changed"))
-            .fix(format!("`scrubjay memory forget {}` removes a memory", memories::stem(&path))));
+            .fix(format!("`scrubjay memory forget {}` removes a memory", memories::typed(&path))));
     }
+    let lost = lost_header(&old, &new, &workplace.limits);
     if trial.dry_run {
-        return rehearse(&[FileDiff { path, before: Some(old), after: Some(new) }], &[], paper);
+        return rehearse(&[FileDiff { path, before: Some(old), after: Some(new) }], lost.as_slice(), paper);
     }
     // Based on what was read before the editor opened: whatever others did meanwhile is merged or kept beside it.
-    memories::make(memory, vec![Edit::update(&entry, new)])?.tell(paper)
+    memories::make(memory, vec![Edit::update(&entry, new)])?.with_notes(lost).tell(paper)
+}
+
+/// What an edit took out of the header: without it a memory is hard to find.
+fn lost_header(old: &str, new: &str, limits: &Limits) -> Option<String> {
+    let (old, new) = (Topic::read(old, limits), Topic::read(new, limits));
+    let keys = [
+        ("name", !old.name.is_empty() && new.name.is_empty()),
+        ("description", !old.description.is_empty() && new.description.is_empty()),
+        ("type", old.kind != Kind::Untyped && new.kind == Kind::Untyped),
+    ];
+    let lost: Vec<&str> = keys.into_iter().filter_map(|(key, is_lost)| is_lost.then_some(key)).collect();
+    let told = |keys: String| format!("its header says no {keys} any more, and recall and the index go by that");
+    (!lost.is_empty()).then(|| told(lost.join(", no ")))
 }
 
 pub(super) fn forget(memory: &mut Memory, flags: &ForgetFlags, (workplace, paper): Here<'_>) -> Result<(), Failure> {

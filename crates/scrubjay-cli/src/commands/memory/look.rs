@@ -24,7 +24,9 @@ pub(super) fn ls(memory: &Memory, kind: Option<Kind>, by: Order, paper: &Paper) 
     let entries = listed(memory, kind, by, &uses);
     if paper.form == Form::Json {
         let rows: Vec<Value> = entries.iter().map(|entry| entry_json(memory, entry, &uses)).collect();
-        return paper.json("memories", json!({ "directory": memory.place().memory, "memories": rows }));
+        let left_out = memory.scan().left_out.len();
+        let data = json!({ "directory": memory.place().memory, "memories": rows, "not_loaded": left_out });
+        return paper.json("memories", data);
     }
     if entries.is_empty() {
         return Err(nothing(memory, kind));
@@ -36,13 +38,25 @@ pub(super) fn ls(memory: &Memory, kind: Option<Kind>, by: Order, paper: &Paper) 
         count => format!(", {count} not confirmed"),
     };
     paper.talk(&format!("{}{waiting} in {}", memories::how_many(entries.len()), shown_path(&memory.place().memory)));
+    not_loaded(memory).iter().for_each(|said| paper.warn(said));
     Ok(())
+}
+
+/// What looks like a memory and is none.
+pub(crate) fn not_loaded(memory: &Memory) -> Option<String> {
+    let left_out = memory.scan().left_out.len() as u64;
+    (left_out > 0).then(|| format!("{} not loaded; `scrubjay memory check` says why", counted(left_out, "file")))
 }
 
 /// The list, for the chat.
 pub(crate) fn ls_words(memory: &Memory, ink: Ink) -> Result<String, Failure> {
     let entries = listed(memory, None, Order::Age, &Uses::default());
-    if entries.is_empty() { Err(nothing(memory, None)) } else { Ok(rows(memory, &entries, None, ink)) }
+    if entries.is_empty() {
+        return Err(nothing(memory, None));
+    }
+    let mut words = rows(memory, &entries, None, ink);
+    words.extend(not_loaded(memory).map(|said| format!("\n{}", ink.paint(Tone::Faint, &said))));
+    Ok(words)
 }
 
 fn listed<'m>(memory: &'m Memory, kind: Option<Kind>, by: Order, uses: &Uses) -> Vec<&'m Entry> {
@@ -66,7 +80,10 @@ fn nothing(memory: &Memory, kind: Option<Kind>) -> Failure {
             Failure::nothing_found(format!("no memory has type {}", kind.as_str()))
                 .fix("`scrubjay memory ls` lists all of them")
         }
-        _ => Failure::nothing_found("nothing is remembered yet").fix(memories::FIRST),
+        _ => {
+            let odd = not_loaded(memory).map(|said| format!("; {said}")).unwrap_or_default();
+            Failure::nothing_found(format!("nothing is remembered yet{odd}")).fix(memories::FIRST)
+        }
     }
 }
 
@@ -165,7 +182,7 @@ pub(crate) fn show_words(memory: &Memory, name: &str, workplace: &Workplace, ink
     row("rests on", &memory.rests_on(&entry.path).map_or_else(|| "your own words".to_owned(), basis_in_words));
     if let Some(last) = changes.first() {
         let more = format!("{}, the last by {}", counted(changes.len() as u64, "change"), last.cause);
-        row("history", &format!("{more}; `scrubjay memory log {}`", memories::stem(&entry.path)));
+        row("history", &format!("{more}; `scrubjay memory log {}`", memories::typed(&entry.path)));
     }
     row("uses", &use_in_words(memory.usefulness(&entry.path)?, Timestamp::now()));
     let gone = gone(memory, &entry, &text, workplace);

@@ -12,7 +12,7 @@ use crate::paper::Paper;
 use crate::workplace::Workplace;
 
 pub(super) use care::{check, is_broken, pollution_in_words, pollution_json};
-pub(crate) use look::{basis_in_words, ls_words, show_words, speaker_in_words};
+pub(crate) use look::{basis_in_words, ls_words, not_loaded, show_words, speaker_in_words};
 
 pub(super) fn run(what: &MemoryCommand, workplace: &Workplace, paper: &Paper) -> Result<(), Failure> {
     if let MemoryCommand::Check(flags) = what {

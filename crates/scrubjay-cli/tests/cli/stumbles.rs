@@ -1,0 +1,154 @@
+//! What a person stumbles over on an ordinary day, and what they are told then.
+
+use crate::stage::{Ran, Stage, block, finished, program};
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+const RULE: &str = "Never mock the database; a mock hid a broken migration once.";
+const NAME: &str = "feedback_never_mock_the_database";
+
+fn folder(stage: &Stage) -> PathBuf {
+    let listed = stage.run(&["memory", "ls", "--json"]).ended_with(0).json();
+    listed["directory"].as_str().unwrap().into()
+}
+
+// spec: D11
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_taken_back_already_is_not_called_taken_back() {
+    let stage = Stage::offline();
+    stage.run(&["remember", RULE]).ended_with(0);
+    stage.run(&["undo", "1"]).ended_with(0).complained_about(&["change 1 is taken back"]);
+    let again = stage.run(&["undo", "1"]).ended_with(0).complained_about(&["nothing of change 1 is left"]);
+    assert!(again.out.is_empty() && !again.err.contains("is taken back"), "{again:#?}");
+    assert_eq!(stage.run(&["undo", "1", "--json"]).ended_with(0).json()["changed"], false);
+}
+
+// spec: D11
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_forgotten_by_its_title_comes_back_by_its_title() {
+    let stage = Stage::offline();
+    stage.run(&["remember", RULE]).ended_with(0);
+    stage.run(&["memory", "forget", "Never mock the database"]).ended_with(0);
+    let back = stage.run(&["memory", "restore", "Never mock the database"]).ended_with(0);
+    assert!(back.out.contains(&format!("saved {NAME}.md")), "{back:#?}");
+}
+
+// spec: D9
+// spec: D10
+#[tokio::test(flavor = "multi_thread")]
+async fn a_person_is_told_what_of_the_index_sessions_do_not_see() {
+    let stage = Stage::offline();
+    stage.run(&["remember", RULE]).ended_with(0);
+    let folder = folder(&stage);
+    assert!(!stage.run(&["memory", "tokens"]).ended_with(0).out.contains("sessions see"));
+    for n in 0..205 {
+        let text = format!(
+            "---\nname: Note {n}\ndescription: {}\n---\nx\n",
+            if n == 7 { "d".repeat(151) } else { "d".into() }
+        );
+        fs::write(folder.join(format!("note_{n}.md")), text).unwrap();
+    }
+    let checked = stage.run(&["memory", "check", "--fix"]).ended_with(0).out;
+    assert!(checked.contains("advice MEMORY.md: sessions see the first 200 of its 206 lines"), "{checked}");
+    let long: Vec<&str> = checked.lines().filter(|line| line.contains("too long")).collect();
+    assert!(matches!(long.as_slice(), [one] if one.contains("note_7.md")), "{long:?}");
+    assert!(stage.run(&["memory", "tokens"]).ended_with(0).out.contains("sessions see the first 200"));
+}
+
+// spec: D6
+#[tokio::test(flavor = "multi_thread")]
+async fn an_edit_that_loses_the_header_says_so() {
+    let stage = Stage::offline();
+    stage.run(&["remember", RULE]).ended_with(0);
+    fs::write(stage.project().join("new.md"), "Only words.\n").unwrap();
+    let edit = |more: &[&str]| {
+        let mut command = stage.command(&[&["memory", "edit", NAME], more].concat());
+        command.stdin(fs::File::open(stage.project().join("new.md")).unwrap());
+        Ran::from(block(|| command.output().unwrap())).ended_with(0)
+    };
+    let lost = ["no name, no description, no type any more"];
+    edit(&["--dry-run"]).complained_about(&lost);
+    edit(&[]).complained_about(&lost);
+    assert!(!edit(&[]).err.contains("any more"), "it had none before");
+}
+
+// spec: D6
+#[tokio::test(flavor = "multi_thread")]
+async fn words_of_any_script_name_their_file() {
+    let stage = Stage::offline();
+    for (text, name) in [
+        ("تیم در تهران است", "project_تیم_در_تهران_است"),
+        ("टीम दिल्ली में है", "project_टीम_दिल्ली_में_है"),
+        ("团队在上海。", "project_团队在上海"),
+        ("Größe des Puffers: 4 MB", "project_größe_des_puffers_4_mb"),
+    ] {
+        let saved = stage.run(&["remember", text]).ended_with(0);
+        assert!(saved.out.contains(&format!("saved {name}.md")), "{saved:#?}");
+        let shown = stage.run(&["memory", "show", name]).ended_with(0);
+        assert!(shown.out.contains(text.trim_end_matches('。')), "{shown:#?}");
+    }
+    assert!(stage.run(&["recall", "دختر تهران"]).ended_with(0).out.contains("show project_تیم_در_تهران_است"));
+    assert!(!stage.run(&["fsck"]).ended_with(0).out.contains("wrong"));
+}
+
+// spec: X3
+// safety: F-42
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_not_loaded_is_counted_where_memories_are() {
+    let stage = Stage::offline();
+    stage.run(&["remember", RULE]).ended_with(0);
+    let folder = folder(&stage);
+    assert!(!stage.run(&["memory", "ls"]).ended_with(0).err.contains("not loaded"));
+    fs::write(folder.join("-rf.md"), "x").unwrap();
+    fs::write(folder.join("latin.md"), b"caf\xe9").unwrap();
+    fs::write(folder.join("two words.md"), "The jay hoards acorns.\n").unwrap();
+    stage.run(&["memory", "ls"]).ended_with(0).complained_about(&["2 files not loaded", "memory check"]);
+    assert_eq!(stage.run(&["memory", "ls", "--json"]).ended_with(0).json()["not_loaded"], 2);
+    let status = stage.run(&["status"]).ended_with(0).out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(status.contains("2 files not loaded"), "{status}");
+    let found = stage.run(&["recall", "acorns"]).ended_with(0);
+    assert!(found.out.contains("scrubjay memory show 'two words'"), "it can be typed as it stands: {found:#?}");
+    let everywhere = stage.run(&["recall", "database", "--in", "all"]).ended_with(0).out;
+    assert!(everywhere.contains("memory · feedback") && everywhere.contains("\n  Never mock"), "{everywhere}");
+}
+
+/// Run with everything that belongs to the stage mounted read-only; `None` where the system does not let us mount.
+fn read_only(stage: &Stage, arguments: &[&str]) -> Option<Ran> {
+    let script = "mount --bind \"$0\" \"$0\" && mount -o remount,ro,bind \"$0\" && exec \"$@\"";
+    let mounted = |program: PathBuf| {
+        let mut command = Command::new("unshare");
+        command.args(["--map-root-user", "--mount", "sh", "-c", script]).arg(stage.home()).arg(program);
+        command.env_clear().envs(stage.environment()).current_dir(stage.project()).stdin(Stdio::null());
+        command
+    };
+    mounted("true".into()).status().is_ok_and(|status| status.success()).then(|| {
+        let mut command = mounted(program());
+        command.args(arguments);
+        finished(command)
+    })
+}
+
+// safety: F-16
+#[tokio::test(flavor = "multi_thread")]
+async fn where_nothing_can_be_written_the_memory_is_read_and_a_check_calls_it_wrong() {
+    let stage = Stage::offline();
+    stage.run(&["remember", RULE]).ended_with(0);
+    let Some(listed) = read_only(&stage, &["memory", "ls"]) else {
+        eprintln!("this system lets nobody mount anything; nothing was tried");
+        return;
+    };
+    let listed = listed.ended_with(0).complained_about(&["can only be read", "Read-only"]);
+    assert!(listed.out.contains(NAME), "{listed:#?}");
+    let run = |arguments: &[&str]| read_only(&stage, arguments).unwrap();
+    assert!(run(&["recall", "database"]).ended_with(0).out.contains(NAME));
+    run(&["remember", "The jay is blue"]).ended_with(1).complained_about(&["the memory is as it was"]);
+    let checked = run(&["memory", "check"]).ended_with(1).complained_about(&["1 thing to put right"]);
+    assert!(
+        checked.out.contains("wrong  the memory can only be read") && !checked.out.contains("fixed"),
+        "{checked:#?}"
+    );
+    assert!(
+        run(&["memory", "check", "--json"]).ended_with(1).json()["refused"].as_str().unwrap().contains("Read-only")
+    );
+}
