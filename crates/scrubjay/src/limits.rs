@@ -187,7 +187,7 @@ limits! {
     anchor_scan_bytes = 65_536 "bytes" in "compaction", 1_024..=67_108_864, "of one text that is searched for strings worth keeping";
     anchor_list_bytes = 4_096 "bytes" in "compaction", 0..=1_048_576, "the list of strings that no section named stays short";
     anchors_checked = 100 "strings" in "compaction", 0..=100_000, "the most important ones that a summary is checked for";
-    compaction_worth_percent = 80 "percent" in "compaction", 1..=99, "a summary larger than this share of what it replaces is not worth the break";
+    compaction_worth_percent = 80 "percent" in "compaction", 1..=99, "of what was said, system and tools apart; a compaction that leaves more is not worth the break";
 
     index_lines = 200 "lines" in "memory", 1..=100_000, "of the index that a session begins with; more of it costs every request";
     index_bytes = 25_000 "bytes" in "memory", 100..=10_000_000, "of those lines, whatever their number";

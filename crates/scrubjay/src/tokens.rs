@@ -183,6 +183,17 @@ impl Count {
         }
     }
 
+    /// The system prompt and the tools: what every request begins with, and no compaction makes smaller.
+    pub fn opening(&self) -> u64 {
+        let parts = self.by_share();
+        [Share::System, Share::Tools].iter().filter_map(|share| parts.get(share)).sum()
+    }
+
+    /// Everything else: what can be compacted.
+    pub fn said(&self) -> u64 {
+        self.total().saturating_sub(self.opening())
+    }
+
     /// One of our estimates in the provider's tokens.
     pub fn fitted(&self, estimate: u64) -> u64 {
         let Some(fit) = self.fit else { return estimate };
@@ -428,6 +439,8 @@ mod tests {
         assert_eq!(count.by_share().values().sum::<u64>(), count.total());
         assert_eq!(count.by_form().values().sum::<u64>(), count.total());
         assert!(count.by_share()[&Share::Memory] > 0);
+        assert_eq!(count.opening(), count.by_share()[&Share::System] + count.by_share()[&Share::Tools]);
+        assert_eq!(count.opening() + count.said(), count.total());
     }
 
     // spec: T4

@@ -1,7 +1,7 @@
 //! The service that answers in a replay: what a request of the engine is billed, by the engine's own caching rules and
 //! with tokens counted as they were billed in the recorded session.
 
-use crate::sessions::chars_of;
+use crate::sessions::{Session, chars_of};
 use crate::window::{RESTORED, SUMMARY};
 use jiff::Timestamp;
 use scrubjay::message::{Block, Message, Origin};
@@ -9,6 +9,7 @@ use scrubjay::prompt::Prompt;
 use scrubjay::prompt_cache::bill::{Billed, Biller, Part};
 use scrubjay::prompts;
 use serde_json::Value;
+use std::path::Path;
 use std::sync::Arc;
 
 pub struct Service {
@@ -18,10 +19,12 @@ pub struct Service {
 }
 
 impl Service {
-    pub fn new(base: u64, ratio: f64) -> Self {
+    /// For a session whose files the replay keeps below `root`: a path weighs what it weighed in the record.
+    pub fn new(session: &Session, root: &Path) -> Self {
+        let (base, ratio, root) = (session.base, session.ratio, root.display().to_string());
         let scale = move |part: Part<'_>| match part {
             Part::Block(block) => {
-                let value: Value = serde_json::from_str(block.json()).unwrap_or_default();
+                let value: Value = serde_json::from_str(&block.json().replace(&root, "")).unwrap_or_default();
                 tokens(ratio, chars_of(&value) + 20)
             }
             other => tokens(ratio, other.chars()),

@@ -57,7 +57,7 @@ struct State {
 
 impl Tape {
     pub fn new(session: Session, root: PathBuf, notes: PathBuf, limits: Limits) -> Self {
-        let service = Service::new(session.base, session.ratio);
+        let service = Service::new(&session, &root);
         let now = moment(session.steps[0].at);
         let state = State {
             next: 0,

@@ -151,6 +151,9 @@ pub struct Called {
     /// Where the window would have been compacted, in tokens: nothing beyond it was ever saved.
     #[serde(default)]
     pub threshold: Option<u64>,
+    /// How many tokens the system prompt and the tools were of it, which no compaction makes fewer.
+    #[serde(default)]
+    pub opening: u64,
     /// Tokens read from the cache that only the hour-long lifetime had kept.
     #[serde(default)]
     pub outlived: u64,
@@ -177,6 +180,7 @@ impl Called {
             promised: None,
             warmth: None,
             threshold: None,
+            opening: 0,
             outlived: 0,
             agent: None,
         }

@@ -11,8 +11,7 @@ use crate::model::Ability;
 use crate::prompt_cache::planner::{self, Decision, Edit, Pauses, Situation, Stretch, Warmth};
 use crate::prompt_cache::rules::lifetime;
 use crate::settings::key;
-use crate::tokens::Share;
-use crate::transcript::{Call, Compaction, Entry, Lifetimes, Record, Ttl, View};
+use crate::transcript::{Call, Compaction, Entry, Lifetimes, Record, Ttl};
 use jiff::{SignedDuration, Timestamp};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -89,7 +88,7 @@ impl Session {
     async fn compact_early(&mut self, now: &Situation, cancel: &CancellationToken) -> Result<bool, Error> {
         let (view, limits) = (self.transcript.view(), self.desk.limits.clone());
         let kept = limits.kept_least_tokens;
-        let at_best = Edit { removed: said(view).saturating_sub(kept), behind: kept, ..Edit::default() };
+        let at_best = Edit { removed: view.count.said().saturating_sub(kept), behind: kept, ..Edit::default() };
         let hopeless = planner::compacts_early(now, &at_best, &limits).decision == Decision::Wait;
         if hopeless || !context::compacts_by_itself(&self.desk.settings) || self.is_noting() {
             return Ok(false);
@@ -172,7 +171,8 @@ impl Session {
         if !gone {
             return Ok(());
         }
-        let chosen = Lifetimes::new(self.price_of_an_hour(now, fixed(self.transcript.view())), lifetimes.messages());
+        let chosen =
+            Lifetimes::new(self.price_of_an_hour(now, self.transcript.view().count.opening()), lifetimes.messages());
         if chosen == lifetimes {
             return Ok(());
         }
@@ -210,15 +210,4 @@ fn pauses(rows: &[Row]) -> Pauses {
         before = Some(called.at);
     }
     pauses
-}
-
-/// What every request begins with.
-fn fixed(view: &View) -> u64 {
-    let parts = view.count.by_share();
-    [Share::System, Share::Tools].iter().filter_map(|share| parts.get(share)).sum()
-}
-
-/// Everything else.
-fn said(view: &View) -> u64 {
-    view.count.total().saturating_sub(fixed(view))
 }

@@ -167,7 +167,8 @@ impl Session {
         let long = lifetimes.opening() == Ttl::OneHour
             && then.since_last.is_some_and(|since| since >= lifetime(Ttl::FiveMinutes));
         let outlived = if long { call.usage.cache_read } else { 0 };
-        Called { warmth: Some(then.warmth()), threshold: Some(then.threshold), outlived, ..called }
+        let opening = self.transcript.view().count.opening();
+        Called { warmth: Some(then.warmth()), threshold: Some(then.threshold), opening, outlived, ..called }
     }
 
     /// What the provider cleared on its side is known from its reply alone. It was our wish, so the break is ours.

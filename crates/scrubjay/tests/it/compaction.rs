@@ -5,15 +5,17 @@ use scrubjay::event::Event;
 use scrubjay::hooks::Hooks;
 use scrubjay::limits::Limits;
 use scrubjay::message::{MessageId, Origin, Usage};
-use scrubjay::model::ModelError;
+use scrubjay::model::{ModelError, Pending};
 use scrubjay::prompt::Prompt;
 use scrubjay::tokens::ContextWindow;
-use scrubjay::transcript::{Author, Entry, Trigger};
+use scrubjay::tool::{Bench, Effect, Tool, ToolOutcome};
+use scrubjay::transcript::{Author, Entry, ToolSpec, Trigger};
 use scrubjay::{Error, tools};
 use scrubjay_providers::Offline;
 use scrubjay_providers::scripted::{Scripted, Turn};
 use scrubjay_testkit::{Setting, Story};
-use serde_json::json;
+use serde_json::{Value, json};
+use std::path::Path;
 use std::sync::Arc;
 
 const SUMMARY: &str = "<analysis>scratch</analysis>\n<summary>\n## 1. Primary Request and Intent\nKeep the build green.\n\
@@ -211,6 +213,35 @@ async fn a_summary_that_is_not_smaller_is_rejected() {
     assert!(matches!(refused, Error::NotCompacted(NotCompacted::NotSmaller { .. })), "{refused}");
     assert_eq!(Prompt::of(story.session.transcript().view()), before);
     assert!(!notices(&story).iter().any(|text| text.starts_with("compacted")), "success is told only after the checks");
+}
+
+/// A tool with a long manual.
+struct Manual(ToolSpec);
+
+impl Tool for Manual {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn effect(&self, _: &Value, _: &Path) -> Effect {
+        Effect::Nothing
+    }
+
+    fn call<'a>(&'a self, _: &'a Value, _: &'a Bench<'a>) -> Pending<'a, ToolOutcome> {
+        Box::pin(async { ToolOutcome::ok("done") })
+    }
+}
+
+// spec: C11
+#[tokio::test]
+async fn what_no_summary_can_shorten_is_not_held_against_one() {
+    let spec = ToolSpec::new("Manual", "how to use it ".repeat(12_000), &json!({ "type": "object" }));
+    let model = talkative().holding(ContextWindow { size: 200_000, max_output: 4_000 });
+    let tool: Arc<dyn Tool> = Arc::new(Manual(spec));
+    let mut story = Setting::new(Arc::new(model)).tools([tool]).begin().unwrap();
+    talk(&mut story, 12).await;
+    let made = story.session.compact(manual()).await.unwrap();
+    assert!(made.after < made.before && made.after * 100 > made.before * 80, "the window is mostly tools: {made:?}");
 }
 
 // spec: C7

@@ -167,11 +167,12 @@ impl Subject<'_> {
         };
         let report = fidelity::check(&view.unfolded(&view.history[stretch]), &compaction.words(), &desk.limits);
         compaction.report = Some(report);
-        let after = view.compacted(&compaction, &desk.limits).count.total();
-        if !fidelity::is_worth_it(compaction.before, after, &desk.limits) {
-            return Err(NotCompacted::NotSmaller { before: compaction.before, after });
+        let after = view.compacted(&compaction, &desk.limits).count;
+        // System and tools stay what they are, however much is said: they are no part of what is replaced.
+        if !fidelity::is_worth_it(view.count.said(), after.said(), &desk.limits) {
+            return Err(NotCompacted::NotSmaller { before: compaction.before, after: after.total() });
         }
-        Ok(Planned { compaction, after, calls: Vec::new() })
+        Ok(Planned { compaction, after: after.total(), calls: Vec::new() })
     }
 
     fn marks(&self, stretch: &Range<usize>, summary: &Message) -> Marks {
