@@ -32,7 +32,7 @@ const GERMAN: &[Row] = &[
     ),
     (
         Sense::About,
-        r"ich bin (?:ein(?:e)? )?(?:[\w-]+ ){0,2}[\w-]*(?:entwickler(?:in)?|ingenieur(?:in)?|student(?:in)?|designer(?:in)?|lehrer(?:in)?|anfänger(?:in)?|informatiker(?:in)?)\b.*",
+        r"ich bin (?:gelernte[rn]?|ausgebildete[rn]?|studierte[rn]?) (?-i:[A-ZÄÖÜ])\w+\b.*|ich bin (?:ein(?:e)? )?(?:[\w-]+ ){0,2}[\w-]*(?:entwickler(?:in)?|ingenieur(?:in)?|student(?:in)?|designer(?:in)?|lehrer(?:in)?|anfänger(?:in)?|informatiker(?:in)?)\b.*",
     ),
     (
         Sense::Decision,
@@ -57,7 +57,7 @@ const FRENCH: &[Row] = &[
     (Sense::Liking, r"je préfère\s+\S.*"),
     (
         Sense::About,
-        r"je (?:suis (?:un |une )?(?:développeu(?:r|se)|ingénieure?|étudiante?|daltonien(?:ne)?|débutante?|gauch(?:er|ère))|travaille (?:à|chez|depuis|comme|en)|m['’]appelle)\b.*",
+        r"je (?:suis (?:un |une )?(?:développeu(?:r|se)|ingénieure?|étudiante?|traduct(?:eur|rice)|professeure?|médecin|comptable|avocate?|journaliste|bibliothécaire|graphiste|daltonien(?:ne)?|débutante?|gauch(?:er|ère))|travaille (?:à|chez|depuis|comme|en)|m['’]appelle)\b.*",
     ),
     (Sense::Decision, r"(?:nous avons|on a|l['’]équipe a) (?:décidé|convenu|choisi)\b.*"),
 ];
@@ -77,7 +77,7 @@ const SPANISH: &[Row] = &[
     (Sense::Liking, r"(?:yo )?prefiero\s+\S.*"),
     (
         Sense::About,
-        r"(?:soy (?:un |una )?(?:desarrollador(?:a)?|ingenier[oa]|estudiante|daltónic[oa]|principiante|zurd[oa])|trabajo (?:en|desde|como|para)|me llamo)\b.*",
+        r"(?:soy (?:un |una )?(?:desarrollador(?:a)?|ingenier[oa]|estudiante|bibliotecari[oa]|profesora?|médic[oa]|abogad[oa]|diseñadora?|traductora?|periodista|economista|contable|enfermer[oa]|daltónic[oa]|principiante|zurd[oa])|trabajo (?:en|desde|como|para)|me llamo)\b.*",
     ),
     (Sense::Decision, r"(?:hemos decidido|decidimos|acordamos|hemos acordado|el equipo decidió)\b.*"),
 ];

@@ -156,7 +156,10 @@ impl Reading<'_> {
         let mut last: Option<(usize, Sense)> = None;
         for (at, sentence) in sentences.iter().enumerate() {
             if doubt::takes_back(sentence.text) {
-                here.pop();
+                // What was said in this message, or else in the one before.
+                if here.pop().is_none() {
+                    all.truncate(self.before(all));
+                }
                 continue;
             }
             let Some(phrase) = phrase::of(sentence.text) else { continue };
@@ -165,10 +168,6 @@ impl Reading<'_> {
                 continue;
             }
             match phrase.sense {
-                Sense::TakeBack if here.is_empty() => all.truncate(self.before(all)),
-                Sense::TakeBack => {
-                    here.pop();
-                }
                 Sense::RememberThis => {
                     let before = &sentences[..at];
                     // What was said just now is kept as it was asked for, once.
@@ -304,25 +303,20 @@ fn how(sense: Sense, tongue: Tongue) -> String {
     format!("\n**How to apply:** {}\n", how.trim_end())
 }
 
-/// The sentences that are the person's own: not pasted, and not the material of a task ("translate this: …").
+/// The sentences that are the person's own: not pasted, and not the material of a task ("translate this: …"). What only says that
+/// the one before it is meant for good ("Always.", "That goes for every file.") belongs to it.
 fn own_sentences(text: &str) -> Vec<Sentence<'_>> {
-    let mut own = Vec::new();
-    let mut material_from: Option<usize> = None;
+    let mut own: Vec<Sentence<'_>> = Vec::new();
     for sentence in sentences(text) {
-        let gap = material_from.is_some_and(|from| text[from..sentence.at].contains("\n\n"));
-        if gap {
-            material_from = None;
-        }
-        if material_from.is_some() {
-            material_from = Some(sentence.at + sentence.text.len());
-            continue;
-        }
-        if doubt::introduces_material(sentence.text) {
-            material_from = Some(sentence.at + sentence.text.len());
-            continue;
-        }
+        let end = sentence.at + sentence.text.len();
         if sentence.voice == Voice::Said && sentence.text.len() <= LONGEST {
-            own.push(sentence);
+            match own.last_mut().filter(|before| !doubt::is_question(before.text)) {
+                Some(before) if doubt::endorses(sentence.text) => before.text = &text[before.at..end],
+                _ => own.push(sentence),
+            }
+        }
+        if doubt::introduces_material(sentence.text, &text[end..]) {
+            break;
         }
     }
     own
