@@ -23,6 +23,11 @@ const FORGETTING: &[Row] = &[
 ];
 
 const REMEMBERING: &[Row] = &[
+    // What a word means to the person.
+    (
+        Sense::Remember,
+        r#"(?P<what>(?:when(?:ever)?|by|if) (?:(?:i|we) (?:say|write|talk about|speak of) )?["“„][^"”“]+["”“],? (?:i|we) (?:always |usually )?mean\s\S.*)"#,
+    ),
     (
         Sense::Remember,
         r"(?P<what>.{8,}?)[,;—–-]\s+(?:please |so |and |just )*(?:remember (?:that|this|it)|keep (?:that|this|it) (?:in mind|in (?:your )?memory|for (?:later|next time|the future|later sessions|future sessions)(?: too)?)|(?:note|write) (?:that|this|it) down|make a note(?: of (?:that|it|this))?)(?: for (?:later|next time|the future|later sessions))?(?:,? please)?[.!]?\s*$",
@@ -77,6 +82,11 @@ const CONFIRMING: &[Row] = &[
 ];
 
 const RULES: &[Row] = &[
+    (
+        Sense::Rule,
+        r"(?:at our place|around here|with us|in our (?:team|company|shop|lab|office)|at our (?:company|shop|office)),? (?:we (?:always|never|only|don['’]t)|nothing|nobody|no|every|all|each|only)\b.*",
+    ),
+    (Sense::Rule, r"ask (?:me )?(?:first )?before (?:you )?[a-z]+(?:ing)? (?:any|anything|every|everything)\b.*"),
     (Sense::Rule, r"i never want to (?:see|get|read|find|have)\s.*\b(?:again|in (?:this|our|my) \w+)\b.*"),
     (
         Sense::Rule,
@@ -308,6 +318,15 @@ const PROJECT: &[Row] = &[
     (Sense::Decision, r"we(?:['’]ve| have)? (?:settled|resolved|closed) the [\w -]{2,30}:\s.*"),
     (
         Sense::Decision,
+        r"as (?:agreed|decided) (?:with|by|in|on) (?:the|our|all|everyone|\w+['’]s)\b[^,]{2,40}, (?:the|we|our|all|there)\b.*",
+    ),
+    (Sense::Decision, r"(?:the|our) (?:[\w-]+ ){1,6}?is (?:now |finally )?(?:decided|settled|agreed)(?:[,;.!].*|$)"),
+    (
+        Sense::Decision,
+        r"(?:we|our|the|no)\b[^.:]{5,120}[,;] (?:it was )?(?:decided|agreed) (?:by|in|at|last|with|on)\b.*",
+    ),
+    (
+        Sense::Decision,
         r"(?:after|in|at) (?:the|our|a|\w+['’]s|last \w+['’]s|this \w+['’]s) (?:long )?(?:[\w-]+ )?(?:review|meeting|call|retro|workshop|planning|discussion|sync),? (?:we|the team|everyone)(?: all| finally)? (?:decided|agreed|settled)\b.*",
     ),
     (
@@ -340,7 +359,7 @@ const PROJECT: &[Row] = &[
     ),
     (
         Sense::Deadline,
-        r"(?:the|our|my|his|her|their|[\w'’.-]+['’]s) (?:[\w'’/&.-]+ ){0,8}?(?:deadline|cut-?off|freeze|release|launch|demo|audit|contract|licen[cs]e|milestone|go-live|migration|certificate|trial|sprint|review|exam|defen[cs]e|conference|submission|rollout|maintenance window|offsite|embargo|support|sabbatical)(?: [\w'’/&.-]+){0,6}? (?:(?:is|are) (?:now |already |moved |on |by |in |due |at |from |until |set |the |scheduled |planned |next |this |tomorrow|\d|(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec))|(?:ends?|expires?|starts?|begins?|closes?|runs out|runs until|goes live|ships?|falls|happens|takes place|lasts)\b).*",
+        r"(?:the|our|my|his|her|their|[\w'’.-]+['’]s) (?:[\w'’/&.-]+ ){0,8}?(?:deadline|cut-?off|freeze|release|launch|demo|audit|contract|licen[cs]e|milestone|go-live|migration|certificate|trial|sprint|review|exam|defen[cs]e|conference|submission|rollout|maintenance window|offsite|embargo|support|sabbatical|hearing|pilot|workshop|presentation|inspection|hand-?over|delivery|installation|semester|lease|thesis|opening|premiere|fair|subscription|domain|warranty|cut-?over|shutdown)(?: [\w'’/&.-]+){0,6}? (?:(?:is|are) (?:now |already |moved |on |by |in |due |at |from |until |set |the |scheduled |planned |next |this |tomorrow|\d|(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec))|(?:ends?|expires?|starts?|begins?|closes?|runs out|runs until|opens|goes live|ships?|falls|happens|takes place|lasts)\b).*",
     ),
     (
         Sense::Deadline,

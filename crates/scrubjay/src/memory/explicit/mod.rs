@@ -10,12 +10,13 @@ mod doubt;
 mod english;
 mod european;
 mod phrase;
+mod signs;
 #[cfg(test)]
 mod tests;
 mod words;
 
 use super::draft::{description, kind_of, title};
-use super::footing::own;
+use super::footing::{own, shared};
 use super::recall::content_words;
 use super::topic::{Kind, Topic};
 use crate::dates::{self, Granularity, When};
@@ -27,6 +28,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use phrase::{Phrase, Sense};
 use std::cell::LazyCell;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use words::Tongue;
 
@@ -65,6 +67,10 @@ pub struct Confirmed {
 const DOCUMENT: usize = 16;
 /// Longer sentences were not said.
 const LONGEST: usize = 400;
+/// Of a sentence's words, in percent, that stand in one line when it says the same.
+const SAME: usize = 80;
+/// With fewer words two sentences are alike by chance.
+const FEW: usize = 3;
 /// What is confirmed must be as short as something one can take in at a glance.
 const GLANCE: usize = 300;
 
@@ -85,14 +91,16 @@ const GLANCE: usize = 300;
 pub fn find(messages: &[Arc<Message>], zone: &TimeZone) -> Vec<Found> {
     let mut all: Vec<Found> = Vec::new();
     let (mut answered, mut previous): (Option<&Arc<Message>>, Option<&Arc<Message>>) = (None, None);
+    let mut shown: Vec<BTreeSet<String>> = Vec::new();
     for message in messages {
         match message.origin {
             Origin::Person => {
                 let day = message.at.to_zoned(zone.clone()).date();
-                Reading { message, day, answered, previous }.read_into(&mut all);
+                Reading { message, day, answered, previous, shown: &shown }.read_into(&mut all);
                 (answered, previous) = (None, Some(message));
             }
             Origin::Model if !message.text().trim().is_empty() => answered = Some(message),
+            Origin::Tool | Origin::Instructions => shown.extend(message.text().lines().map(content_words)),
             _ => {}
         }
     }
@@ -108,6 +116,8 @@ struct Reading<'a> {
     answered: Option<&'a Arc<Message>>,
     /// The person's message before it.
     previous: Option<&'a Arc<Message>>,
+    /// The words of each line that a tool has shown before it.
+    shown: &'a [BTreeSet<String>],
 }
 
 impl Found {
@@ -198,6 +208,12 @@ impl Reading<'_> {
         phrase.sense == Sense::Liking && asked && !doubt::is_lasting(sentence)
     }
 
+    /// Whether a file or another tool has just said the same: it can be read there again.
+    fn is_shown(&self, sentence: &str) -> bool {
+        let words = content_words(sentence);
+        words.len() >= FEW && self.shown.iter().any(|line| shared(&words, line) >= SAME)
+    }
+
     /// How many were found before the message that this one answers to.
     fn before(&self, all: &[Found]) -> usize {
         let previous = self.previous.map(|message| &message.id);
@@ -219,7 +235,9 @@ impl Reading<'_> {
     }
 
     fn found(&self, phrase: &Phrase<'_>, sentence: &Sentence<'_>, next: Option<&Sentence<'_>>) -> Option<Found> {
-        if doubt::is_never_kept(sentence.text) || !secrets::scan(sentence.text).is_empty() {
+        let never = doubt::is_never_kept(sentence.text) || doubt::is_never_kept(phrase.what);
+        let never = never || (!phrase.sense.is_asked_for() && self.is_shown(sentence.text));
+        if never || !secrets::scan(sentence.text).is_empty() {
             return None;
         }
         match phrase.sense {
@@ -265,7 +283,11 @@ impl Reading<'_> {
         let sense = if asked { self.plainly(phrase.what) } else { phrase.sense };
         let kind = sense.kind().unwrap_or_else(|| kind_of(phrase.what).0);
         let sense = if kind == Kind::Feedback { Sense::Rule } else { sense };
-        let dated = |text: &str| if kind == Kind::Project { dates::absolute(text, self.day) } else { text.to_owned() };
+        let dated = |text: &str| match (kind, sense) {
+            (Kind::Project, Sense::Deadline) => dates::absolute_ahead(text, self.day),
+            (Kind::Project, _) => dates::absolute(text, self.day),
+            _ => text.to_owned(),
+        };
         let whole = dated(&words::sentence(&one_line(phrase.what)));
         let (statement, within) = words::split_reason(&whole);
         let why = reason.map(one_line).or(within);

@@ -418,6 +418,18 @@ fn only_the_person_is_read() {
     assert_eq!(find(&[message(0, Origin::Person, &printed)], &TimeZone::UTC), [], "a command printed it");
 }
 
+// spec: D8
+#[test]
+fn what_a_file_has_just_said_is_no_news() {
+    let file = "< # Rules\n- Always run `just check` before you commit.\n- Bugs are tracked in Linear under INGEST.";
+    for again in ["> Right, always run just check before you commit.", "> Bugs are tracked in Linear under INGEST."] {
+        assert_eq!(told(&[file, "I see.", again]), [], "{again}");
+        assert_eq!(told(&["I see.", again]).len(), 1, "{again}");
+    }
+    assert_eq!(told(&[file, "> Never force-push to shared branches."]).len(), 1, "the file does not say so");
+    assert_eq!(told(&[file, "> Remember that bugs are tracked in Linear under INGEST."]).len(), 1, "asked for");
+}
+
 // spec: D6
 // spec: D7
 #[test]
