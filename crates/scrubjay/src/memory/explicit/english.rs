@@ -134,7 +134,7 @@ const RULES: &[Row] = &[
     (Sense::Rule, r"(?:always|never)\s+(?:ever\s+)?(?P<verb>[a-z][a-z-]*)\s+\S.*"),
     (
         Sense::Rule,
-        r"(?:you )?(?P<verb>[a-z][a-z-]*)\s[^:]*\b(?:from now on|from here on|going for?ward|henceforth|for the future|(?:goes|holds|applies|counts) for (?:everything|every|all|any|each)|everything you (?:write|do|send|hand|give|make|build)|(?:second|third|fourth|nth|last) time i['’]?m? (?:tell|ask|say)\w*|(?:a|new|standing) rule)\b.*|(?:leave|keep)\s[^:]*\bin (?:all the others|any other)\b.*|(?:write|spell)\s[^:]*\bin all (?:of )?(?:my|our)\b.*",
+        r"(?:you )?(?P<verb>[a-z][a-z-]*)\s[^:]*\b(?:from now on|from here on|going for?ward|henceforth|for the future|(?:goes|holds|applies|counts) for (?:everything|every|all|any|each)|everything you (?:write|do|send|hand|give|make|build)|(?:second|third|fourth|nth|last) time i['’]?m? (?:tell|ask|say)\w*)\b.*|(?:leave|keep)\s[^:]*\bin (?:all the others|any other)\b.*|(?:write|spell)\s[^:]*\bin all (?:of )?(?:my|our)\b.*",
     ),
     (
         Sense::Rule,

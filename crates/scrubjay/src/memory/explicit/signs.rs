@@ -38,7 +38,7 @@ signs! {
         // A statement that leads up to a question is there for its sake.
         r"[,;]\s*(?:so|and|but|or)?\s*(?:(?:can|could|would|will) you|(?:how|what|why|where|which) (?:do|does|can|could|should|would|is|are)|do you|is there|any idea)\b",
         r"(?:吗|呢)[。！]?\s*$",
-        "是不是|要不要|能不能|可不可以|是否|为什么|怎么样|怎么回|怎么办|谁写|谁说|不对吧|对吧|是吧|[，,](?:怎么|为何|咋)|(?:什么|谁|哪里|哪个|怎么\\S{0,4})[。！]?\\s*$",
+        "是不是|要不要|能不能|可不可以|是否|为什么|怎么样|怎么回|怎么办|^(?:哪|谁|几)|谁写|谁说|不对吧|对吧|是吧|[，,](?:怎么|为何|咋)|(?:什么|谁|哪里|哪个|怎么\\S{0,4})[。！]?\\s*$",
     ];
     /// Things that are only imagined, or not settled.
     SUPPOSES = [
@@ -113,13 +113,14 @@ signs! {
     FOR_THIS = [
         r"\b(?:for|in|on|with) this \w+",
         r"\b(?:for|in|on|with) (?:that|the current|the next|your next|the following) (?:\w+ )?(?:task|file|pr|commit|change|answer|one|session|function|run|branch|ticket|reply|response|message|case|chat|conversation|thread|step|test|bug|module|class|method|table|example|section|list)\b",
+        r"\bdiese[rmns]? (?:datei|tabelle|funktion|skript|liste|klasse|seite|test|antwort|aufgabe)\b|\b(?:cet?|cette|ces) (?:fichier|fonction|script|tableau|bug|page|test|réponse|classe|module|branche|moment|matin)\b|\best[ea]s? (?:archivo|función|script|tabla|error|página|prueba|respuesta|clase|módulo|rama|mañana)\b",
         "这个(?:函数|方法|类|模块|分支|提交|接口|变量|脚本|页面|循环)",
     ];
     /// What points at something in front of both, and means nothing later.
     POINTS = [
         r"^(?:\S+\s+){1,3}?(?:this|that|these|those|it|them|him|her|here|there)\b|^i (?:\S+\s+){1,5}?(?:this|these|those)\b",
         r"\bthe (?:above|following|rest|same|other|first|second|last|latter|former)\b|\boption (?:\d|[a-d]\b)|\byour\b[^.]{0,20}\b(?:suggestion|proposal|version|approach|idea)",
-        r"\b(?:diese[rsnm]? (?:datei|variable|funktion)|hier|ici|aquí)\b",
+        r"\b(?:diese[rsnm]? (?:datei|variable|funktion)|hier|ici|aquí|(?:erste|zweite|letzte|andere)[nrs]?|premi(?:er|ère)|deuxième|derni(?:er|ère)|primera?|segund[ao]|últim[ao]|autre|otr[ao]|mehr als|plus de|más de)\b",
         "之前的|刚才|上一版|原来的|这样|那样|这么|那么|这个|那个|它|第[一二三]个|方案[一二三A-Da-d]",
     ];
     /// From here on the text was pasted: the head of a mail, a prompt, a log, a difference.
@@ -151,7 +152,7 @@ signs! {
     ];
     /// A subject that is itself told of: "it is wrong that bugs are tracked in …"
     TOLD_OF = [
-        r"^(?:\S+ ){0,6}?(?:wrong|case|told|tells?|saying|says|reads|whether|assum\w+|imagine|true)\b",
+        r"^(?:\S+ ){0,6}?(?:wrong|case|told|tells?|saying|says|reads|whether|assum\w+|imagine|true)\b|^(?:列出|找出|查|显示|统计|把|给|提醒)",
     ];
     /// Meant for this place.
     HERE = [
@@ -161,6 +162,7 @@ signs! {
     /// A liking for one of the things in front of both, or for a bare word.
     AT_CHOICE = [
         r"\b(?:prefer|favou?r) (?:the|that|this) [\w-]+(?: [\w-]+)?[.!]?\s*$|\b(?:prefer|favou?r) [\w-]+[.!]?\s*$|\bprefer to (?:wait|see|look|start|stay|go)\b|,\s*but\b",
+        r"\b(?:bevorzuge|préfère|prefiero) (?:les? |la |el |los |las )?[\w-]+[.!]?\s*$",
         r"\b(?:zweite|erste|dritte|letzte|deuxième|première|dernière|segund[oa]|primera?|últim[oa])\b",
     ];
     /// What may be about the program, and not about how one works.
@@ -184,6 +186,7 @@ signs! {
         r"\b(?:apparently|the wrong|by mistake|by accident)\b",
         r"\b(?:(?:kind|sort|something) of|a (?:little )?bit|such)\b",
         r"\b(?:in|for) (?:the|this|that|our|my|a) (?:\w+ )?(?:story|scenario|scene|game|chapter|novel|film|play|sketch|recording|dream|exercise|example)\b",
+        r"\b(?:rollenspiel|spiel|übung|jeu|exercice|juego|ejercicio)\b",
         "演戏|扮演|来当|来演",
     ];
     /// Things that work is about: names, numbers, code, and the nouns of the trade.
@@ -191,7 +194,7 @@ signs! {
         r"\d|`|[\w-]+(?:[._]\w|[/#+])|(?-i:\b[A-Z][A-Z0-9]+\b)|(?-i:[a-z,;:]\s+[A-Z][a-z]+)",
         r"\b(?:apis?|databases?|schemas?|tables?|columns?|services?|queues?|caches?|servers?|clients?|clusters?|repos?|repositor(?:y|ies)|monolith|monorepo|releases?|versions?|librar(?:y|ies)|frameworks?|languages?|formats?|endpoints?|logs?|logged|logging|configs?|configuration|flags?|rewrites?|rewrite|retries|retry|users?|customers?|features?|sprints?|modules?|packages?|builds?|pipelines?|staging|backups?|secrets?|errors?|exceptions?|types?|names?|naming|functions?|class(?:es)?|methods?|files?|folders?|lines?|imports?|headers?|tabs?|spaces?|quotes?|indent\w*|code|sql|scripts?|charts?|diffs?|tickets?|issues?|bugs?|tasks?|meetings?|specs?|designs?|plans?|steps?|lists?|bullets?|tables?|words?|sentences?|paragraphs?|headings?|tone|jargon|acronyms?|abbreviations?|spelling|examples?|recaps?|apologies|apologi[sz]\w*|questions?|jobs?|models?|data|macros?|globals?|mocks?|fixtures?|linters?|keywords?|units?|dates?|times?|timestamps?|templates?|styles?|colou?rs?|themes?|layouts?|components?|vendors?|licen[cs]es?|contracts?|budgets?|invoices?|reports?|partners?|support|on-call|hooks?|generated|shell|terminal|editor|commands?|icons?|buttons?|fonts?|microservices?|serverless|browsers?|composition|inheritance|early returns?|returns|ifs|interfaces?|enums?|structs?|loops?|closures?|recursion|iterators?|generics|traits?|async|threads?|prose|figures?|plots?|notebooks?|quer(?:y|ies)|dashboards?|containers?|parameters?|arguments?|signatures?|variables?|constants?|objects?|patterns?|requirements?|orms?|approvals?|trunk-based|apps?|measurements?|helpers?|firmware|sensors?|hardware|pins?|offline|self-hosted|hosted|imports?|exports?|exporters?|subtitles?|chapters?|semicolons?|bullets|paragraphs|simple words|columns?|linker|registers?|uploads?|downloads?)\b",
         r"\b(?:python|rust|java|javascript|typescript|golang|kotlin|swift|ruby|perl|php|gdscript|matlab|react|vue|svelte|angular|django|flask|rails|node|npm|pnpm|yarn|pip|poetry|cargo|docker|podman|kubernetes|helm|terraform|ansible|postgres(?:ql)?|mysql|mariadb|sqlite|mongo(?:db)?|redis|kafka|rabbitmq|nats|mqtt|lora|azure|linux|windows|macos|ios|android|git|github|gitlab|numpy|pandas|matplotlib|seaborn|pytorch|tensorflow|latex|markdown|json|yaml|toml|xml|csv|html|css|graphql|grpc|bash|zsh|vim|emacs|vscode|webpack|vite|pytest|jest|selenium|cypress|playwright|unity|unreal|godot|blender|figma|excel|powerpoint)\b",
-        r"\b(?:antwort\w*|kommentar\w*|nachrichten|réponses?|commentaires?|messages?|respuestas?|mensajes?|comentarios?)\b",
+        r"\b(?:antwort\w*|kommentar\w*|nachrichten|réponses?|commentaires?|messages?|respuestas?|mensajes?|comentarios?|cambios|código|ramas?|archivos|pruebas|branches?|fichiers|dateien|zeilen|texte[ns]?|begriffe)\b",
         "\\p{Han}.*[A-Za-z0-9]|[A-Za-z0-9].*\\p{Han}|接口|数据|队列|服务|格式|版本|代码|架构|框架|语言|缓存|分支|功能|模块|用户|客户|变量|函数|命名|缩进|空格|制表符|配置|脚本|数据库|密钥|地址|迁移|发版|总结|解释|表情|拼音|需求|中文|英文|简短|简洁|详细|术语|标题|文件|类型|错误|异常|环境|仓库|项目|合并|金额|单位|发票|日期|时间|方案|单体|重写|微服务|主干|开发|流程|支持|浏览器|旧版|系统|平台|设备|个人信息|隐私|小程序|组合|继承|结论|理由|命令|周报|查询|商城|权限|固件|邮件|标点|图表|表格|段落|组件|样式",
     ];
     /// Of the hours after it.
@@ -218,6 +221,7 @@ signs! {
     /// What is said leads up to an order about it.
     LEADS_UP = [
         r"(?:[,;—–-]|\band|\bso)\s+(?:so |and |please |then |just )*\w+ (?:it|this|that|them|these|those)\b[^,]{0,20}$",
+        r",\s+(?:ändere?|schau|mach|lösch\w*|lade?|corrige|change|cambia|borra) (?:das|es|sie|mal|bitte|ça|eso)\b",
         r",\s+so (?:use|call|add|put|start|make|check|subtract|skip|pass|return|try)\b",
         r"\blike (?:this|that)[.!]?\s*$|\bcoming[.!]?\s*$|[,;]\s+find out\b",
         "[，,](?:照着|按照|按这个|你来|你帮|帮我|你先|重新)|[，,].{0,8}(?:存到|一下|下来|看看|试试|自己找|放到|减一|加一|改掉|再改|切到|换成|重写|问题在)",
@@ -252,6 +256,7 @@ signs! {
         r"^(?:the|this|that|my|a|an) (?:\w+ ){0,3}?(?:pr|mr|pull request|issue|ticket|log|error|failure|failing \w+|build|job|commit|branch|stack ?trace|trace|gist|paste|screenshot|repro|article|video|file|bug|problem|diff|answer|question|link|tutorial|example|blog post|post|paper)(?: (?:in question|i mean|i mentioned|from \w+))? (?:is|lives?|sits?|can be)\b",
         r"\b(?:readme|rfc|cargo\.toml|package\.json|claude\.md|agents\.md|contributing)\b",
         r"(?-i:\b(?:in|to|into|on) (?:S3|JSON|YAML|CSV|XML|SQL|Redis|Postgres\w*|Python|Celery|Kafka|Stripe|Git|Docker|Rust|Go)\b)",
+        r"^(?:der|die|das|le|la|el) (?:fehler|bug|ticket|datei|log|link|bild|erreur|fichier|error|archivo)\b",
         r"\blocalhost\b|\b127\.0\.0\.1\b",
         r"\.(?:png|jpe?g|gif|svg|zip|csv|pdf|mp4)\b",
         "^(?:这|那|问题|报错|错误|图片|文章|截图|视频|帖子|链接|密码|附件)",
@@ -295,6 +300,7 @@ signs! {
     ];
     /// The state of today's work, recipes, and what the code says itself.
     FLEETING = [
+        r"\b(?:der fix|die lösung|le correctif|la solution|el arreglo|la solución) (?:war|ist|était|est|era|fue|es)\b",
         r"\b(?:still have to|still has to|(?:is|are) (?:up )?next(?:[.,;!]|$)|(?:is|are) (?:already |all |now )?done(?: and\b|[.,;!]|$)|(?:tests?|build|ci|pipeline) (?:is|are) (?:\w+ )?(?:green|red|failing|passing)|(?:\w+) (?:out )?of (?:\w+) (?:[\w-]+ )?(?:are|is) (?:done|migrated|ported|converted|finished|left|through))",
         r"\bcommit [0-9a-f]{4,}\b|\bwe (?:just |already )?(?:merged|committed|pushed|rebased|tagged|reverted)\b|\b(?:was|were|got) (?:merged|committed|tagged|reverted|pushed) (?:by|on|yesterday|today)\b|\b(?:pr|mr|issue|ticket) #?\d+ (?:is|was)\b",
         r"\b(?:solved|fixed|cured) (?:it|this|that|the)\b|\bmade (?:the|it|that)\b[^.]{0,30}\bgo away\b|\bby (?:deleting|restarting|clearing|reinstalling|downgrading|rebooting)\b|^(?:you |we |i )?(?:fix|solve|cure) (?:it|the|this)\b",
@@ -339,9 +345,9 @@ signs! {
     /// What "remember" is not followed by where something is told.
     NOT_TOLD = [
         r"^(?:when|how|what|where|who|why|whether|if|last|our|your|all|me|him|her|them|us|it|this|these|those)\b",
-        r"^(?:one|the) (?:time|day|bug|thing)\b|^to\b|\bmean (?:the (?:second|first|other|last|next)|this|that|these|those)\b|^(?:告诉|说|提|带|把)",
+        r"\bzu \w+en[.!]?\s*$|^(?:hier|ici|aquí|diese|cette|esta) \w+|^(?:one|the) (?:time|day|bug|thing)\b|^to\b|\bmean (?:the (?:second|first|other|last|next)|this|that|these|those)\b|^(?:告诉|说|提|带|把)",
         r"^(?:function|bug|scene|issue|error|file|test|todo)\b|^i (?:asked|need)\b|^you (?:still|have to|need to|promised|are|were|said)\b|^i (?:have not|haven['’]t|am tired|['’]m tired)\b|^(?:密码|我选|我的选择|时间|用户|上次|滚动|光标)",
-        r"^(?:this|it|that) (?:is|was)\b|^garbage in\b|^(?:we|i)(?:['’]re| are|['’]m| am) (?:only|just|still|currently)\b|^(?:你是|你还|我还|我们只|先点|先按|写到|写在|放到|这首|那首|的|[这那]个[^项仓团代]|这些|那些)",
+        r"^(?:this|it|that) (?:is|was)\b|^(?:sometimes|staying|life|everyone|everybody)\b|^garbage in\b|^(?:we|i)(?:['’]re| are|['’]m| am) (?:only|just|still|currently)\b|^(?:你是|你还|我还|我们只|先点|先按|写到|写在|放到|这首|那首|的|[这那]个[^项仓团代]|这些|那些)",
         r"^(?:we|i|you) (?:talked|discussed|spoke|had|were|did|tried|saw|spent|used to|once|already)\b",
     ];
     TOLD_ANYWAY = [
