@@ -6,7 +6,7 @@ pub(super) const ENGLISH: Language = Language {
     rows: &[FORGETTING, REMEMBERING, CONFIRMING, RULES, PERSON, PROJECT, PLACES],
     lead: r"(?:please|also|and|but|ok(?:ay)?|so|nope|yes|yeah|yep|well|btw|by the way|oh|hey|hi|great|thanks?(?: you)?|good|perfect|fine|right|one (?:more|last) thing|just|again|important|important note|then|ah|actually|for the record|fyi|reminder|as i said|like i said|to be clear|correction|sorry|wait|listen|look|hmm?|first(?:ly| of all)?)\b|no[,.!:;—–-]|no (?:no|please)\b",
     joints: r"[,;:—–]\s+|\s+-\s+|\s(?:but|so)\s",
-    before: r"(?:(?:(?:a |my |the |one |quick |new |final )*(?:note|rule|rules|decision|reminder|correction|preference|deadline|thing|request)(?: to self)?(?: (?:for (?:later|you|the future|us)|between us|about me|though))*|(?:some |a bit of )?(?:context|background)(?: (?:about|on) me)?|one (?:more|last|other) thing|for (?:future|later|next|all) (?:sessions?|times?|reference)|for (?:the record|context|your information|the future)|before (?:you go on|i forget)|(?:let me give you )?some background|about me|as (?:discussed|agreed|mentioned|i mentioned|always)|heads[ -]up|thank you|(?:for|in|within|across) (?:this|our|the whole) (?:repo|repository|project|codebase|code base|team|company|monorepo)|in general|generally|(?:in|for) (?:tests|commits|commit messages|comments|docs|documentation|code|reviews|pull requests|answers|replies)|(?:before|after|when|whenever) (?:you )?(?:commit|push|deploy|merge|review|test|writ|answer|reply|refactor|releas|nam)\w*(?: [\w-]+){0,4}|that(?:['’]s| is) (?:wrong|not (?:right|what i (?:want|meant)))|(?:wrong|not quite|exactly|careful))[\s,:;—–-]*)+|(?:i|i['’]m|we|we['’]re|you|it|that|this|the|our|my|these|those)\b.*(?:[;—–]|\s-|\s(?:but|so|and)|,\s*(?:but|so|and))\s+|(?:thats|fine|ok|sure|nice|good)\b[^:]*(?:\sbut|,\s*but)\s+|(?:your|that|this|it|these|those|the)\b[^,:]{0,60} (?:is|are|was|were) (?:way |far |much )?(?:too|so) [^,:]{2,30}[,;—–-]\s+|(?:it['’]s official|officially)[:,]\s+",
+    before: r"(?:(?:(?:a |my |the |one |quick |new |final )*(?:note|rule|rules|decision|reminder|correction|preference|deadline|thing|request)(?: to self)?(?: (?:for (?:later|you|the future|us)|between us|about me|though))*|(?:some |a bit of )?(?:context|background)(?: (?:about|on) me)?|one (?:more|last|other) thing|for (?:future|later|next|all) (?:sessions?|times?|reference)|for (?:the record|context|your information|the future)|before (?:you go on|i forget)|(?:let me give you )?some background|about me|as (?:discussed|agreed|mentioned|i mentioned|always)|heads[ -]up|thank you|(?:for|in|within|across) (?:this|our|the whole) (?:repo|repository|project|codebase|code base|team|company|monorepo)|in general|generally|(?:in|for) (?:tests|commits|commit messages|comments|docs|documentation|code|reviews|pull requests|answers|replies)|(?:before|after|when|whenever) (?:you )?(?:commit|push|deploy|merge|review|test|writ|answer|reply|refactor|releas|nam)\w*(?: [\w-]+){0,4}|that(?:['’]s| is) (?:wrong|not (?:right|what i (?:want|meant)))|(?:wrong|not quite|exactly|careful))[\s,:;—–-]*)+|(?:i|i['’]m|we|we['’]re|you|it|that|this|the|our|my|these|those)\b.*(?:[;—–]|\s-|\s(?:but|so|and)|,\s*(?:but|so|and))\s+|(?:thats|fine|ok|sure|nice|good)\b[^:]*(?:\sbut|,\s*but)\s+|(?:your|that|this|it|these|those|the)\b[^,:]{0,60} (?:is|are|was|were) (?:way |far |much )?(?:too|so) [^,:]{2,30}[,;—–-]\s+|(?:it['’]s official|officially|just so you know)[:,]\s+|(?:less|fewer|more|shorter|no|not|too|way too|enough)\b[^:]{2,60},\s+",
 };
 
 const FORGETTING: &[Row] = &[
@@ -82,6 +82,19 @@ const CONFIRMING: &[Row] = &[
 ];
 
 const RULES: &[Row] = &[
+    (
+        Sense::Rule,
+        r"(?:[\w'’-]+ ){1,10}?(?:please|pls)\b.*\b(?:from now on|from here on|(?:for )?all future \w+|in (?:the )?future|in general)[.!]*\s*$",
+    ),
+    // A request in the form of a question.
+    (
+        Sense::Rule,
+        r"(?:can|could|would|will) you please (?:always|never)\s+(?P<verb>[a-z][a-z-]*)\b.*|(?:can|could|would|will) you (?:please )?(?:(?:from now on|in (?:the )?future|going for?ward)\b.*|[a-z-]+\s.*\b(?:from now on|going for?ward)(?:,? please)?[.!?]*\s*$)",
+    ),
+    (
+        Sense::Rule,
+        r"i(?:['’]d| would) (?:appreciate it|be glad|be happy|be grateful|like it) if you (?:always|never|stopped|didn['’]t|did not|used|wrote|would|could)\b.*\b(?:never|always|from now on|whenever|in (?:docs|code|answers|comments|my \w+|your \w+))\b.*",
+    ),
     (
         Sense::Rule,
         r"(?:at our place|around here|with us|in our (?:team|company|shop|lab|office)|at our (?:company|shop|office)),? (?:we (?:always|never|only|don['’]t)|nothing|nobody|no|every|all|each|only)\b.*",
@@ -264,6 +277,11 @@ const PERSON: &[Row] = &[
     (Sense::About, r"i speak (?-i:[A-Z])\w+.*"),
     (
         Sense::About,
+        r"(?P<first>i) run an? (?:(?:small|little|tiny|family|local) )+(?:[\w-]+ ){0,2}(?:shop|business|company|studio|agency|farm|lab|practice|restaurant|school|clinic|startup)(?:[.,;!].*|$| (?:and|in|with)\b.*)|i(?:['’]m| am) writing my (?:master['’]?s?|phd|bachelor['’]?s?|doctoral)\b.*|i(?:['’]m| am) (?:self-taught|retired)\b.*",
+    ),
+    (Sense::About, r"(?P<first>i) (?:mostly|mainly) (?:do|write|use|work (?:in|with|on)|code in|program in)\s+\S.*"),
+    (
+        Sense::About,
         r"(?P<first>i)(?:['’]m| am) the (?:only|sole) (?:[\w-]+ )?(?:developer|engineer|programmer|designer|admin|person|scientist|tester) (?:at|in|on|for)\b.*",
     ),
     (
@@ -355,7 +373,7 @@ const PROJECT: &[Row] = &[
     ),
     (
         Sense::Deadline,
-        r"(?:the|our) (?:[\w-]+ ){1,4}?goes (?:out )?to (?:the|our|its) [\w -]{2,30}? (?:on|by|in) .*|we(?:['’]ve| have)? (?:promised|committed to|owe)\b.*\b(?:by|before|on|until|for)\b.*|(?:[\w'’-]+ ){2,10}?(?:must|has to|have to|needs? to) be (?:ready|done|finished|delivered|live|submitted|out|complete|online|signed|in)\b.*\b(?:by|before|on|until)\b.*",
+        r"(?:the|our) (?:[\w-]+ ){1,4}?goes (?:out )?to (?:the|our|its) [\w -]{2,30}? (?:on|by|in) .*|we (?:present|demo|deliver|submit|publish|hand over)\b.*\bon\b.*|we(?:['’]ve| have)? (?:promised|committed to|owe)\b.*\b(?:by|before|on|until|for)\b.*|(?:[\w'’-]+ ){2,10}?(?:must|has to|have to|needs? to) be (?:ready|done|finished|delivered|live|submitted|out|complete|online|signed|in)\b.*\b(?:by|before|on|until)\b.*",
     ),
     (
         Sense::Deadline,

@@ -40,6 +40,10 @@ signs! {
         r"(?:吗|呢)[。！]?\s*$",
         "是不是|要不要|能不能|可不可以|是否|为什么|怎么样|怎么回|怎么办|^(?:哪|谁|几)|谁写|谁说|不对吧|对吧|是吧|[，,](?:怎么|为何|咋)|(?:什么|谁|哪里|哪个|怎么\\S{0,4})[。！]?\\s*$",
     ];
+    /// A lasting wish in the form of a question.
+    REQUESTS = [
+        r"^(?:\W|and |so |ok |please |also )*(?:can|could|would|will) you (?:please (?:always|never)\b|(?:please )?(?:from now on|in (?:the )?future|going for?ward)\b|(?:please )?[a-z-]+\s.*\b(?:from now on|going for?ward)(?:,? please)?[.!?]*\s*$)",
+    ];
     /// Things that are only imagined, or not settled.
     SUPPOSES = [
         r"\b(?:suppose|supposing|imagine|hypothetically|what if|let's say|in theory|maybe|perhaps|i wonder|not sure)\b",
