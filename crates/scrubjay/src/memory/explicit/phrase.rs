@@ -56,7 +56,7 @@ impl Sense {
     pub(super) fn goes_on_as(self, next: Sense) -> bool {
         (self.must_last() && next.must_last())
             || (self == Sense::About && next == Sense::About)
-            || (self == Sense::Decision && next == Sense::Deadline)
+            || (self == Sense::Decision && matches!(next, Sense::Deadline | Sense::Rule))
     }
 
     /// Whether it holds only if it is meant for more than this moment.

@@ -245,6 +245,7 @@ signs! {
     ];
     /// A date that something does not have.
     DENIES = [
+        r"day['’]s\b",
         r"\b(?:in the (?:story|game|scene|novel|chapter)|suite|fixtures?|samples?|sample data|mocks?|mock-?ups?|dummy|placeholder|seed data|test data|test case|example)\b|的那[份个条]|一下[。！]?$|示例|样例|测试数据|假数据|占位",
         r"\b(?:is|are|was)(?:n['’]t| not| no longer)\b|\bno (?:deadline|freeze|release)\b|\b(?:since|on hold|due to)\b",
         r"\b(?:meeting|call|lunch|break|build|stand-?up)\b|\s(?:if|unless)\s|\bdoubt\b",
@@ -253,7 +254,7 @@ signs! {
     DANGLES = [r"\b(?:this|it|these|those|them|that)[.!]?\s*$"];
     /// A decision that is none, is one of the hour, or is regretted.
     UNSETTLED = [
-        r"\b(?:mov|switch|migrat|dropp)\w+ (?:away )?(?:from |to |off )?(?:the )?(?:next|other|last|first|second|else|same|step|branch|main|master|line)\b|\bdecided by\b|: if\b|\b(?:branch|file|variable|function|table) name\b|\bon a (?:time|day|place|room)\b|\b(?:regret(?:ted)?|mistake|nonsense)\b|\b(?:fixtures?|sample|dummy|placeholder|at random|test data)\b|\bthe following\b|\bfor (?:this|that) purpose\b|\b(?:pending|nothing|to be made)\b|\bsettled that\b|\bto (?:(?:start|begin) with|grab|eat|meet|look|wait|disagree|see|talk|check)\b|\bon a (?:call|date|meeting)\b|一下",
+        r"\b(?:decided|agreed|settled) (?:on|upon|about|to do) (?:that|this|it)\b|\b(?:mov|switch|migrat|dropp)\w+ (?:away )?(?:from |to |off )?(?:the )?(?:next|other|last|first|second|else|same|step|branch|main|master|line)\b|\bdecided by\b|: if\b|\b(?:branch|file|variable|function|table) name\b|\bon a (?:time|day|place|room)\b|\b(?:regret(?:ted)?|mistake|nonsense)\b|\b(?:fixtures?|sample|dummy|placeholder|at random|test data)\b|\bthe following\b|\bfor (?:this|that) purpose\b|\b(?:pending|nothing|to be made)\b|\bsettled that\b|\bto (?:(?:start|begin) with|grab|eat|meet|look|wait|disagree|see|talk|check)\b|\bon a (?:call|date|meeting)\b|一下",
     ];
     /// A place that is looked at now: "the failing job is at …"
     AT_HAND = [
