@@ -2,8 +2,9 @@
 //!
 //! `cargo bench -p scrubjay --bench extraction -- [--data PATH] [--own FILE] [--wrong]`. Our own conversations stand beside this
 //! file: those in view, by which the extractor is mended, and those held back, of which nobody sees more than the totals; of the fresh
-//! ones every second is held back. FILE may hold others of the same form in place of those in view. The public ones are looked for in PATH/extraction, or below
-//! `SCRUBJAY_BENCH_DATA` or `../shared/bench`. `--wrong` lists what is wrong and what is missed, and never anything that is held back.
+//! and of the third ones every second is held back. FILE may hold others of the same form in place of those in view. The public ones are looked for in PATH/extraction, or below
+//! `SCRUBJAY_BENCH_DATA` or `../shared/bench`. `--wrong` lists what is wrong and what is missed, and says
+//! nothing of what is held back, not even its totals.
 //!
 //! Of our own, a memory is right if one entry of `save` has all its words in it, and its date where it names one. The public texts
 //! are an agent's diary; each is read as one message of the person's, and a memory is right if it holds half of the content words of a
@@ -25,6 +26,7 @@ type Failure = Box<dyn std::error::Error>;
 const OWN: &str = include_str!("own.jsonl");
 const HELD: &str = include_str!("held.jsonl");
 const FRESH: &str = include_str!("fresh.jsonl");
+const THIRD: &str = include_str!("third.jsonl");
 const TELLING: &[&str] =
     &["remember", "always", "never", "don't", "prefer", "decided", "agreed", "deadline", "from now on", "promised"];
 
@@ -38,12 +40,30 @@ fn main() -> Result<(), Failure> {
     let file = after(&arguments, "--own").map(std::fs::read_to_string).transpose()?;
     own(file.as_deref().unwrap_or(OWN).lines(), list)?.print("own conversations, in view");
     own(FRESH.lines().step_by(2), list)?.print("fresh conversations, in view");
-    own(FRESH.lines().skip(1).step_by(2), false)?.print("fresh conversations, held back");
-    own(HELD.lines(), false)?.print("own conversations, held back");
+    own(THIRD.lines().step_by(2), list)?.print("third conversations, in view");
+    if !list {
+        held_back()?;
+    }
     match data(&arguments) {
         Some(dir) => public(&dir, list)?,
         None => println!("\nno public texts found: pass --data PATH or set SCRUBJAY_BENCH_DATA"),
     }
+    Ok(())
+}
+
+/// Nothing but totals, and not while somebody mends: every look at them makes them less worth.
+fn held_back() -> Result<(), Failure> {
+    let sets = [
+        ("own conversations, held back", own(HELD.lines(), false)?),
+        ("fresh conversations, held back", own(FRESH.lines().skip(1).step_by(2), false)?),
+        ("third conversations, held back", own(THIRD.lines().skip(1).step_by(2), false)?),
+    ];
+    let mut together = Score::default();
+    for (name, score) in &sets {
+        score.print(name);
+        together.add(score);
+    }
+    together.print("all held back, together");
     Ok(())
 }
 

@@ -147,7 +147,24 @@ pub fn find(text: &str, said: Date) -> Vec<Found> {
 /// assert_eq!(scrubjay::dates::absolute("Send it by Thursday.", said), "Send it by 2026-11-19 (Thursday).");
 /// ```
 pub fn absolute(text: &str, said: Date) -> String {
-    rewritten(text, said, |_| true)
+    rewritten(text, said, Some)
+}
+
+/// The same for a text that is known to look ahead, as a deadline does: a day that could be two is the coming one.
+///
+/// ```
+/// let said = jiff::civil::date(2026, 11, 16);
+/// assert_eq!(scrubjay::dates::absolute_ahead("We go live on Thursday.", said), "We go live on 2026-11-19 (Thursday).");
+/// ```
+pub fn absolute_ahead(text: &str, said: Date) -> String {
+    rewritten(text, said, |found| Some(ahead(&text[found.span.clone()], found, said)))
+}
+
+/// What the words mean where something is due.
+fn ahead(words: &str, found: Found, said: Date) -> Found {
+    let due = if words.starts_with(words::is_han) { format!("{words}前") } else { format!("due {words}") };
+    let read = find(&due, said).into_iter().next().filter(|_| found.when == When::Unclear);
+    read.map_or(found.clone(), |read| Found { span: found.span, ..read })
 }
 
 /// The same for words that everybody reads in one way. Others stay as they are: "deploys happen on Friday" may be a rule.
@@ -158,13 +175,13 @@ pub fn absolute(text: &str, said: Date) -> String {
 /// assert_eq!(scrubjay::dates::absolute_where_clear("We meet on Friday.", said), "We meet on Friday.");
 /// ```
 pub fn absolute_where_clear(text: &str, said: Date) -> String {
-    rewritten(text, said, |found| found.when != When::Unclear)
+    rewritten(text, said, |found| (found.when != When::Unclear).then_some(found))
 }
 
-fn rewritten(text: &str, said: Date, wanted: impl Fn(&Found) -> bool) -> String {
+fn rewritten(text: &str, said: Date, read: impl Fn(Found) -> Option<Found>) -> String {
     let mut out = String::with_capacity(text.len());
     let mut from = 0;
-    for found in find(text, said).into_iter().filter(|found| found.kind == Kind::Relative && wanted(found)) {
+    for found in find(text, said).into_iter().filter(|found| found.kind == Kind::Relative).filter_map(read) {
         out.push_str(&text[from..found.span.start]);
         out.push_str(&explained(&text[found.span.clone()], &found, said));
         from = found.span.end;

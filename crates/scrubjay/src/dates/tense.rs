@@ -123,6 +123,9 @@ pub(super) fn clause<'w, 'a>(words: &'w [Word<'a>], from: usize, to: usize) -> (
 /// The tense of the sentence around the words `from..to`, if something tells it.
 pub(super) fn of(words: &[Word<'_>], from: usize, to: usize) -> Option<Tense> {
     let (before, after) = clause(words, from, to);
+    if is_day_of_decision(before, after) {
+        return Some(Tense::Past);
+    }
     if is_resolved(before) || is_fixed(before) {
         return Some(Tense::Future);
     }
@@ -141,6 +144,13 @@ pub(super) fn of(words: &[Word<'_>], from: usize, to: usize) -> Option<Tense> {
         Cue::Doubtful => Some(None),
         Cue::Nothing => None,
     })?
+}
+
+/// "We decided on Friday to": the day on which it was decided.
+fn is_day_of_decision(before: &[Word<'_>], after: &[Word<'_>]) -> bool {
+    let [.., decided, on] = before else { return false };
+    let what = after.first().map_or("", |word| word.lower.as_str());
+    BINDING.contains(&decided.lower.as_str()) && on.lower == "on" && matches!(what, "to" | "that" | "not" | "against")
 }
 
 /// "We decided to freeze releases by": whoever tells of it so, tells of what is still to come. "We had decided" does not.

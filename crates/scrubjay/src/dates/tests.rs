@@ -260,6 +260,26 @@ fn days() -> impl Strategy<Value = Date> {
     (1900_i16..2200, 1_i8..=12, 1_i8..=28).prop_map(|(year, month, day)| date(year, month, day))
 }
 
+#[test]
+fn a_deadline_looks_ahead_whatever_its_verb() {
+    // A Monday.
+    let said = date(2026, 11, 16);
+    for (text, day) in [
+        ("We go live on Thursday.", "2026-11-19 (Thursday)"),
+        ("The demo has been moved to Friday.", "2026-11-20 (Friday)"),
+        ("代码冻结从周四开始。", "2026-11-19（周四）"),
+        ("The freeze starts next Wednesday.", "next Wednesday (said on 2026-11-16)"),
+        ("The freeze starts on Monday.", "Monday (said on 2026-11-16)"),
+        ("It ends tomorrow.", "2026-11-17 (tomorrow)"),
+    ] {
+        let done = absolute_ahead(text, said);
+        assert!(done.contains(day), "{done}");
+        assert_eq!(absolute(&done, said), done);
+    }
+    assert!(absolute("We decided on Friday to drop it.", said).contains("2026-11-13 (Friday)"));
+    assert!(absolute("We decided on Friday.", said).contains("Friday (said on 2026-11-16)"));
+}
+
 proptest! {
     #[test]
     fn spans_are_in_order_and_on_boundaries(text in prop_oneof![prose(), any::<String>()], said in days()) {

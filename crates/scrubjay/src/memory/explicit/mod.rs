@@ -10,12 +10,13 @@ mod doubt;
 mod english;
 mod european;
 mod phrase;
+mod signs;
 #[cfg(test)]
 mod tests;
 mod words;
 
 use super::draft::{description, kind_of, title};
-use super::footing::own;
+use super::footing::{own, shared};
 use super::recall::content_words;
 use super::topic::{Kind, Topic};
 use crate::dates::{self, Granularity, When};
@@ -27,6 +28,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use phrase::{Phrase, Sense};
 use std::cell::LazyCell;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use words::Tongue;
 
@@ -65,6 +67,10 @@ pub struct Confirmed {
 const DOCUMENT: usize = 16;
 /// Longer sentences were not said.
 const LONGEST: usize = 400;
+/// Of a sentence's words, in percent, that stand in one line when it says the same.
+const SAME: usize = 80;
+/// With fewer words two sentences are alike by chance.
+const FEW: usize = 3;
 /// What is confirmed must be as short as something one can take in at a glance.
 const GLANCE: usize = 300;
 
@@ -85,14 +91,16 @@ const GLANCE: usize = 300;
 pub fn find(messages: &[Arc<Message>], zone: &TimeZone) -> Vec<Found> {
     let mut all: Vec<Found> = Vec::new();
     let (mut answered, mut previous): (Option<&Arc<Message>>, Option<&Arc<Message>>) = (None, None);
+    let mut shown: Vec<BTreeSet<String>> = Vec::new();
     for message in messages {
         match message.origin {
             Origin::Person => {
                 let day = message.at.to_zoned(zone.clone()).date();
-                Reading { message, day, answered, previous }.read_into(&mut all);
+                Reading { message, day, answered, previous, shown: &shown }.read_into(&mut all);
                 (answered, previous) = (None, Some(message));
             }
             Origin::Model if !message.text().trim().is_empty() => answered = Some(message),
+            Origin::Tool | Origin::Instructions => shown.extend(message.text().lines().map(content_words)),
             _ => {}
         }
     }
@@ -108,6 +116,8 @@ struct Reading<'a> {
     answered: Option<&'a Arc<Message>>,
     /// The person's message before it.
     previous: Option<&'a Arc<Message>>,
+    /// The words of each line that a tool has shown before it.
+    shown: &'a [BTreeSet<String>],
 }
 
 impl Found {
@@ -156,7 +166,10 @@ impl Reading<'_> {
         let mut last: Option<(usize, Sense)> = None;
         for (at, sentence) in sentences.iter().enumerate() {
             if doubt::takes_back(sentence.text) {
-                here.pop();
+                // What was said in this message, or else in the one before.
+                if here.pop().is_none() {
+                    all.truncate(self.before(all));
+                }
                 continue;
             }
             let Some(phrase) = phrase::of(sentence.text) else { continue };
@@ -165,10 +178,6 @@ impl Reading<'_> {
                 continue;
             }
             match phrase.sense {
-                Sense::TakeBack if here.is_empty() => all.truncate(self.before(all)),
-                Sense::TakeBack => {
-                    here.pop();
-                }
                 Sense::RememberThis => {
                     let before = &sentences[..at];
                     // What was said just now is kept as it was asked for, once.
@@ -199,6 +208,12 @@ impl Reading<'_> {
         phrase.sense == Sense::Liking && asked && !doubt::is_lasting(sentence)
     }
 
+    /// Whether a file or another tool has just said the same: it can be read there again.
+    fn is_shown(&self, sentence: &str) -> bool {
+        let words = content_words(sentence);
+        words.len() >= FEW && self.shown.iter().any(|line| shared(&words, line) >= SAME)
+    }
+
     /// How many were found before the message that this one answers to.
     fn before(&self, all: &[Found]) -> usize {
         let previous = self.previous.map(|message| &message.id);
@@ -220,7 +235,9 @@ impl Reading<'_> {
     }
 
     fn found(&self, phrase: &Phrase<'_>, sentence: &Sentence<'_>, next: Option<&Sentence<'_>>) -> Option<Found> {
-        if doubt::is_never_kept(sentence.text) || !secrets::scan(sentence.text).is_empty() {
+        let never = doubt::is_never_kept(sentence.text) || doubt::is_never_kept(phrase.what);
+        let never = never || (!phrase.sense.is_asked_for() && self.is_shown(sentence.text));
+        if never || !secrets::scan(sentence.text).is_empty() {
             return None;
         }
         match phrase.sense {
@@ -266,7 +283,11 @@ impl Reading<'_> {
         let sense = if asked { self.plainly(phrase.what) } else { phrase.sense };
         let kind = sense.kind().unwrap_or_else(|| kind_of(phrase.what).0);
         let sense = if kind == Kind::Feedback { Sense::Rule } else { sense };
-        let dated = |text: &str| if kind == Kind::Project { dates::absolute(text, self.day) } else { text.to_owned() };
+        let dated = |text: &str| match (kind, sense) {
+            (Kind::Project, Sense::Deadline) => dates::absolute_ahead(text, self.day),
+            (Kind::Project, _) => dates::absolute(text, self.day),
+            _ => text.to_owned(),
+        };
         let whole = dated(&words::sentence(&one_line(phrase.what)));
         let (statement, within) = words::split_reason(&whole);
         let why = reason.map(one_line).or(within);
@@ -304,25 +325,20 @@ fn how(sense: Sense, tongue: Tongue) -> String {
     format!("\n**How to apply:** {}\n", how.trim_end())
 }
 
-/// The sentences that are the person's own: not pasted, and not the material of a task ("translate this: …").
+/// The sentences that are the person's own: not pasted, and not the material of a task ("translate this: …"). What only says that
+/// the one before it is meant for good ("Always.", "That goes for every file.") belongs to it.
 fn own_sentences(text: &str) -> Vec<Sentence<'_>> {
-    let mut own = Vec::new();
-    let mut material_from: Option<usize> = None;
+    let mut own: Vec<Sentence<'_>> = Vec::new();
     for sentence in sentences(text) {
-        let gap = material_from.is_some_and(|from| text[from..sentence.at].contains("\n\n"));
-        if gap {
-            material_from = None;
-        }
-        if material_from.is_some() {
-            material_from = Some(sentence.at + sentence.text.len());
-            continue;
-        }
-        if doubt::introduces_material(sentence.text) {
-            material_from = Some(sentence.at + sentence.text.len());
-            continue;
-        }
+        let end = sentence.at + sentence.text.len();
         if sentence.voice == Voice::Said && sentence.text.len() <= LONGEST {
-            own.push(sentence);
+            match own.last_mut().filter(|before| !doubt::is_question(before.text)) {
+                Some(before) if doubt::endorses(sentence.text) => before.text = &text[before.at..end],
+                _ => own.push(sentence),
+            }
+        }
+        if doubt::introduces_material(sentence.text, &text[end..]) {
+            break;
         }
     }
     own

@@ -33,8 +33,6 @@ pub(super) enum Sense {
     Confirmation,
     /// "Forget that …"
     Forget,
-    /// "Forget that."
-    TakeBack,
 }
 
 impl Sense {
@@ -45,20 +43,20 @@ impl Sense {
             Sense::About => Some(Kind::User),
             Sense::Decision | Sense::Deadline => Some(Kind::Project),
             Sense::Whereabouts => Some(Kind::Reference),
-            Sense::Remember | Sense::Mind | Sense::RememberThis | Sense::Forget | Sense::TakeBack => None,
+            Sense::Remember | Sense::Mind | Sense::RememberThis | Sense::Forget => None,
         }
     }
 
     /// Whether the person spoke of remembering itself.
     pub(super) fn is_asked_for(self) -> bool {
-        matches!(self, Sense::Remember | Sense::Mind | Sense::RememberThis | Sense::Forget | Sense::TakeBack)
+        matches!(self, Sense::Remember | Sense::Mind | Sense::RememberThis | Sense::Forget)
     }
 
     /// Whether the next sentence, of that sense, says more of the same.
     pub(super) fn goes_on_as(self, next: Sense) -> bool {
         (self.must_last() && next.must_last())
             || (self == Sense::About && next == Sense::About)
-            || (self == Sense::Decision && next == Sense::Deadline)
+            || (self == Sense::Decision && matches!(next, Sense::Deadline | Sense::Rule))
     }
 
     /// Whether it holds only if it is meant for more than this moment.
@@ -157,14 +155,13 @@ static HAN: LazyLock<Table> = LazyLock::new(|| Table::of(&chinese::CHINESE));
 /// What a sentence says outright, if it is meant.
 pub(super) fn of(sentence: &str) -> Option<Phrase<'_>> {
     let phrase = find(sentence)?;
-    let asked = phrase.sense.is_asked_for();
+    let (asked, masked) = (phrase.sense.is_asked_for(), words::masked(sentence));
     let doubtful = doubt::is_question(sentence)
-        || doubt::is_jest(sentence)
-        || (!asked && (doubt::is_supposed(sentence) || doubt::is_reported(&words::masked(sentence))))
-        || (!asked && doubt::is_elsewhere(sentence))
-        || ((phrase.sense.must_last() || phrase.sense == Sense::About) && doubt::is_momentary(sentence))
-        || (phrase.sense == Sense::Decision && doubt::is_for_this(sentence))
-        || (!matches!(phrase.sense, Sense::Forget | Sense::TakeBack) && doubt::is_just_for_now(sentence));
+        || doubt::is_jest(&masked)
+        || (!asked && (doubt::is_supposed(&masked) || doubt::is_reported(&masked) || doubt::is_elsewhere(&masked)))
+        || ((phrase.sense.must_last() || phrase.sense == Sense::About) && doubt::is_momentary(&masked))
+        || (matches!(phrase.sense, Sense::Decision | Sense::Mind | Sense::Remember) && doubt::is_for_this(&masked))
+        || (phrase.sense != Sense::Forget && doubt::is_just_for_now(&masked));
     (!doubtful).then_some(phrase)
 }
 

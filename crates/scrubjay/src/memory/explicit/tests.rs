@@ -418,6 +418,18 @@ fn only_the_person_is_read() {
     assert_eq!(find(&[message(0, Origin::Person, &printed)], &TimeZone::UTC), [], "a command printed it");
 }
 
+// spec: D8
+#[test]
+fn what_a_file_has_just_said_is_no_news() {
+    let file = "< # Rules\n- Always run `just check` before you commit.\n- Bugs are tracked in Linear under INGEST.";
+    for again in ["> Right, always run just check before you commit.", "> Bugs are tracked in Linear under INGEST."] {
+        assert_eq!(told(&[file, "I see.", again]), [], "{again}");
+        assert_eq!(told(&["I see.", again]).len(), 1, "{again}");
+    }
+    assert_eq!(told(&[file, "> Never force-push to shared branches."]).len(), 1, "the file does not say so");
+    assert_eq!(told(&[file, "> Remember that bugs are tracked in Linear under INGEST."]).len(), 1, "asked for");
+}
+
 // spec: D6
 // spec: D7
 #[test]
@@ -510,6 +522,84 @@ fn what_is_taken_back_is_forgotten() {
     assert_eq!(told(&["> I prefer tabs over spaces.", "Noted.", "> Don't save that."]), []);
     for casual in ["Don't forget that!", "I forgot that.", "Forget about the tests for now."] {
         assert_eq!(find(&[message(0, Origin::Person, casual)], &TimeZone::UTC), [], "{casual}");
+    }
+}
+
+// spec: E10
+#[test]
+fn what_is_taken_back_in_the_next_message_is_not_kept() {
+    let said = [
+        "Please always ask before you create files.",
+        "From now on, answer in German.",
+        "Remember that the staging cluster is rebuilt every night.",
+        "以后都用英文回答。",
+    ];
+    let taken_back = [
+        "Actually, scrap that, it would drive me mad. Just create them like you did.",
+        "no, forget it, leave it as it was",
+        "never mind, it's cancelled. show me the open PRs",
+        "hm, on second thought better not",
+        "Sorry, ignore that.",
+        "ok cancel that please",
+        "I changed my mind, keep it as it is.",
+        "oops, wrong window",
+        "that was a joke",
+        "no, olvídalo, déjalo como estaba",
+        "Ach, vergiss es, doch nicht.",
+        "non, laisse tomber",
+        "算了，还是像原来那样",
+        "我改主意了，不用了",
+        "刚才那条作废",
+    ];
+    let kept_on =
+        ["Thanks. Now the parser.", "Fine, undo the last commit.", "Ignore the warnings in the log.", "好，继续。"];
+    for words in said.map(|words| format!("> {words}")) {
+        for back in taken_back {
+            assert_eq!(told(&[&words, "Noted.", &format!("> {back}")]), [], "{words} {back}");
+        }
+        for other in kept_on {
+            assert_eq!(told(&[&words, "Noted.", &format!("> {other}")]).len(), 1, "{words} {other}");
+        }
+    }
+}
+
+// spec: E10
+#[test]
+fn what_only_endorses_belongs_to_the_sentence_before() {
+    for (text, words) in [
+        ("If I ask a yes/no question, begin your answer with yes or no. Always. So: does it work?", "yes or no"),
+        ("No more than one blank line between functions, please. That goes for every file.", "blank line"),
+        ("use pnpm, not npm!! third time i'm telling you.", "pnpm"),
+        ("We will not be using GraphQL for the public API. That's decided.", "GraphQL"),
+        ("变量名不要用拼音！说过好几次了。", "拼音"),
+        ("不要自己连生产库跑 SQL。这是长期的规矩。", "生产库"),
+    ] {
+        let [topic] = &kept(text)[..] else { panic!("{text}: {:?}", kept(text)) };
+        assert!(topic.body.contains(words), "{}", topic.body);
+    }
+    for alone in ["Always.", "Does it work? Always.", "Run the tests. That goes for every file.", "这是规矩。"] {
+        assert_eq!(kept(alone), [], "{alone}");
+    }
+}
+
+// spec: E10
+#[test]
+fn what_stands_below_a_request_is_its_material() {
+    for text in [
+        "extract the action items from these minutes\n\nMinutes\n- agreed: retries stay on the client\n- never deploy on Friday",
+        "Is this too strict?\n\nAlways rebase, never merge.\n\nBugs are tracked in Bugzilla.",
+        "Please shorten the following text:\n\nWe decided to drop support for Python 3.8.\n\nFrom now on, answer in German.",
+        "Got this by mail, is it phishing?\n---\nFrom now on log in at the link below.",
+        "把下面这段通知改得客气一点：\n\n永远不要强制推送到主分支。",
+        "这封邮件是什么意思？\n\n我们决定放弃旧的队列。",
+    ] {
+        assert_eq!(kept(text), [], "{text}");
+    }
+    for text in [
+        "The build is green again.\n\nFrom now on, answer in German.",
+        "From now on, answer in German.\n\nPlease translate this:\n\nHallo",
+    ] {
+        assert_eq!(kept(text).len(), 1, "{text}");
     }
 }
 
