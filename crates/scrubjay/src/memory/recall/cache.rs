@@ -5,7 +5,7 @@ use super::index::{BREAK, Entry, Index, Lexicon};
 use super::{Turn, Voice};
 
 /// Changes whenever the bytes, or how words are read, change: an older file is then built again.
-const MAGIC: &[u8; 8] = b"sjrecal2";
+const MAGIC: &[u8; 8] = b"sjrecal3";
 
 impl Index {
     /// The index in a compact form of its own, checksummed.
@@ -86,8 +86,9 @@ impl Writer {
             self.number(turn.voice as u64);
         }
         self.terms(&entry.terms);
-        self.number(u64::from(entry.fields[0]));
-        self.number(u64::from(entry.fields[1]));
+        for field in entry.fields {
+            self.number(u64::from(field));
+        }
         self.number(entry.shorts.len() as u64);
         for (short, long) in &entry.shorts {
             self.number(u64::from(*short));
@@ -160,7 +161,7 @@ impl<'a> Reader<'a> {
         let time = self.number()?.cast_signed();
         let turn = if self.number()? == 1 { Some(self.turn()?) } else { None };
         let terms = self.terms(vocabulary)?;
-        let fields = [self.small()?, self.small()?];
+        let fields = [self.small()?, self.small()?, self.small()?];
         let known = |term: u32| (term < vocabulary).then_some(term);
         let shorts: Option<Vec<_>> =
             (0..self.count()?).map(|_| Some((known(self.small()?)?, self.terms(vocabulary)?))).collect();

@@ -81,7 +81,8 @@ impl Evidence {
                 own.add(at, form.weight * posting.weight);
                 // A session is long: some word of nearly the same meaning stands in most of them.
                 if form.weight >= SURE && counts.session_of[at] != NONE {
-                    session.add(counts.session_of[at] as usize, form.weight * posting.weight);
+                    let carried = index.entries[at].carries() * form.weight * posting.weight;
+                    session.add(counts.session_of[at] as usize, carried);
                 }
             }
         }
@@ -90,8 +91,9 @@ impl Evidence {
             self.held[at] |= bit;
             self.around[at] |= bit;
             if counts.session_of[at] != NONE {
+                let carried = index.entries[at].carries() * count;
                 for (other, share) in neighbours(&counts.session_of, at) {
-                    near.add(other, share * count);
+                    near.add(other, share * carried);
                     self.around[other] |= if share < 1.0 { 0 } else { bit };
                 }
             }

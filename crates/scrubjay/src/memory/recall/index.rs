@@ -4,8 +4,9 @@
 //! and place, so an index that grew is the same as one built at once, and a document that did not change is not read again.
 
 use super::text::{self, Piece};
-use super::{Document, Turn, Vectors, words};
+use super::{Document, Turn, Vectors, Voice, words};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 /// Stands between sentences and fields in the words of an entry.
@@ -17,6 +18,11 @@ pub(super) const NONE: u32 = u32::MAX;
 const NAME: f32 = 3.0;
 const DESCRIPTION: f32 = 2.0;
 const BODY: f32 = 1.0;
+/// Code that somebody pasted into a conversation is what they speak of, not what they say.
+const PASTED: f32 = 0.2;
+
+/// What an assistant writes is mostly made from what the user said: so much it counts for the turns around it and for its session.
+const ECHO: f32 = 0.2;
 
 /// How much a turn's neighbours count, by distance.
 pub(super) const NEAR: [f32; 3] = [1.0, 1.0 / 2.0, 1.0 / 3.0];
@@ -67,8 +73,8 @@ pub(super) struct Entry {
     pub(super) turn: Option<Turn>,
     /// Name, description and body, sentence by sentence.
     pub(super) terms: Vec<u32>,
-    /// Where the description begins, and the body.
-    pub(super) fields: [u32; 2],
+    /// Where the description begins, the body, and what is pasted.
+    pub(super) fields: [u32; 3],
     /// Short forms that the text explains: the short word, and the long ones.
     pub(super) shorts: Vec<(u32, Vec<u32>)>,
     /// How much it asks instead of telling, in hundredths.
@@ -82,9 +88,18 @@ pub(super) struct Entry {
 impl Entry {
     fn weight(&self, place: usize) -> f32 {
         match self.fields {
-            [description, _] if place < description as usize => NAME,
-            [_, body] if place < body as usize => DESCRIPTION,
-            _ => BODY,
+            [description, ..] if place < description as usize => NAME,
+            [_, body, _] if place < body as usize => DESCRIPTION,
+            [.., pasted] if place < pasted as usize => BODY,
+            _ => PASTED,
+        }
+    }
+
+    /// How much of it counts for the turns around it, and for its session.
+    pub(super) fn carries(&self) -> f32 {
+        match &self.turn {
+            Some(turn) if turn.voice == Voice::Assistant => ECHO,
+            _ => 1.0,
         }
     }
 }
@@ -145,9 +160,10 @@ impl Counts {
         let mut sessions = vec![0.0; count];
         let mut near = vec![0.0; entries.len()];
         for (at, session) in session_of.iter().enumerate().filter(|(_, session)| **session != NONE) {
-            sessions[*session as usize] += lengths.each[at];
+            let length = entries[at].carries() * lengths.each[at];
+            sessions[*session as usize] += length;
             for (neighbour, share) in neighbours(&session_of, at) {
-                near[neighbour] += share * lengths.each[at];
+                near[neighbour] += share * length;
             }
         }
         let turns = || entries.iter().filter_map(|entry| entry.turn.as_ref());
@@ -301,12 +317,18 @@ impl<'a> Reading<'a> {
     fn entry(mut self, document: Document) -> Entry {
         let fingerprint = document.fingerprint();
         let mut terms = Vec::new();
-        let mut fields = [0; 2];
+        let mut fields = [0; 3];
         self.read(&document.name, &mut terms);
         fields[0] = terms.len() as u32;
         self.read(&document.description, &mut terms);
         fields[1] = terms.len() as u32;
-        self.read(&document.body, &mut terms);
+        let (said, pasted) = match document.turn {
+            Some(_) => text::fenced(&document.body),
+            None => (Cow::Borrowed(document.body.as_str()), String::new()),
+        };
+        self.read(&said, &mut terms);
+        fields[2] = terms.len() as u32;
+        self.read(&pasted, &mut terms);
         let shorts = [&document.description, &document.body].into_iter().flat_map(|text| super::shorts::shorts(text));
         let shorts = shorts
             .map(|(short, long)| (self.lexicon.add(&short), long.iter().map(|word| self.lexicon.add(word)).collect()))

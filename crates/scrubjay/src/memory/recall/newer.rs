@@ -4,8 +4,8 @@
 //! - when it *says the same of something else*: the sentences that fit the question share one frame (beginning and end),
 //!   differ in a single span between, and the later holds every word of the question that the earlier holds. "The
 //!   capital of X is A", "The capital of X is B";
-//! - or when the question asks for the present value of something, both hold most of the same of it and fit about
-//!   as well, and the later *speaks of a change* in the sentence that fits, or *counts the same again* with another number.
+//! - or when the question asks for the present value of something, both hold much of the same of it, and the later is
+//!   among the best itself and *speaks of a change*: right beside words of the question stand a word of change and a number.
 
 use super::index::{BREAK, Entry, Index};
 use super::question::Question;
@@ -21,6 +21,10 @@ const FRAME_WORDS: usize = 2;
 const SUBJECT: f32 = 0.35;
 /// A text of change that fits so much worse is about something else.
 const CONTEST: f32 = 0.4;
+/// A text of change has to be among so many of the best.
+const CONTENDERS: usize = 10;
+/// Words further apart are not about each other.
+const BESIDE: usize = 3;
 /// Just above the one that is overtaken.
 const STEP: f32 = 0.001;
 
@@ -34,8 +38,6 @@ struct Statement<'a> {
     said: u32,
     held: u32,
     is_change: bool,
-    /// Numbers before words of the question.
-    counts: Vec<(usize, u32)>,
 }
 
 /// A later statement that goes before earlier ones.
@@ -86,12 +88,8 @@ impl<'a> Statement<'a> {
         let (sentence, said) = sentences.fold((&[] as &[u32], 0), |best, next| {
             if weight(question, next.1) > weight(question, best.1) { next } else { best }
         });
-        let word = |term: u32| index.lexicon.words.get(term as usize).map_or("", |word| &**word);
-        let is_change = sentence.iter().any(|term| words::is_change(word(*term)));
-        let counted = entry.terms.windows(2).filter(|pair| word(pair[0]).starts_with(|c: char| c.is_ascii_digit()));
-        let counts =
-            counted.flat_map(|pair| question.concepts_of(pair[1]).map(|(concept, _)| (concept, pair[0]))).collect();
-        Self { rank, score, entry, sentence, said, held, is_change, counts }
+        let is_change = rank < CONTENDERS && speaks_of_change(index, question, entry);
+        Self { rank, score, entry, sentence, said, held, is_change }
     }
 
     fn moment(&self) -> (Option<i64>, u32) {
@@ -112,17 +110,30 @@ impl<'a> Statement<'a> {
 
     fn updates(&self, earlier: &Self, question: &Question) -> bool {
         let common = weight(question, self.held & earlier.held);
-        let counts_again = || {
-            self.counts
-                .iter()
-                .any(|(counted, number)| earlier.counts.iter().any(|(other, was)| counted == other && number != was))
-        };
         question.is_about_now
             && question.wants_value
             && self.score >= CONTEST * earlier.score
             && common >= SUBJECT * weight(question, earlier.held)
-            && (self.is_change || counts_again())
+            && self.is_change
     }
+}
+
+/// Whether words of the question have a word of change beside them, and a number.
+fn speaks_of_change(index: &Index, question: &Question, entry: &Entry) -> bool {
+    let is_asked = |term: &u32| question.concepts_of(*term).next().is_some();
+    let word = |term: &u32| index.lexicon.words.get(*term as usize).map_or("", |word| &**word);
+    let said = &entry.terms[..entry.fields[2] as usize];
+    let beside = |is_it: &dyn Fn(&u32) -> bool| {
+        said.split(|term| *term == BREAK).any(|sentence| {
+            let asked = sentence.iter().enumerate().filter(|(_, term)| is_asked(term));
+            asked.into_iter().any(|(at, _)| {
+                let (from, to) = (at.saturating_sub(BESIDE), (at + BESIDE + 1).min(sentence.len()));
+                sentence[from..to].iter().any(is_it)
+            })
+        })
+    };
+    beside(&|term| words::is_change(word(term)) && !is_asked(term))
+        && beside(&|term| word(term).starts_with(|c: char| c.is_ascii_digit()))
 }
 
 fn weight(question: &Question, held: u32) -> f32 {

@@ -23,7 +23,7 @@ pub struct Weights {
     pub answer: f32,
     /// It is from the days the question names.
     pub date: f32,
-    /// It is recent.
+    /// It is recent. What was said when is for the question to ask: in conversations this does not count.
     pub recent: f32,
     /// Corrections and facts about the person come before references.
     pub kind: f32,
@@ -77,7 +77,7 @@ impl Default for Weights {
             kind: 0.05,
             newer: 1.0,
             meaning: 0.5,
-            talk: Talk { near: 0.8, session: 0.8, speaker: 0.3, reply: 0.6, asks: 0.5, assistant: 0.7 },
+            talk: Talk { near: 0.8, session: 0.8, speaker: 0.3, reply: 0.6, asks: 0.5, assistant: 1.0 },
             forms: Forms { same: 0.2, short: 0.5, spelling: 0.6 },
         }
     }
@@ -121,10 +121,7 @@ const STANDS_OUT: f32 = 1.0;
 /// Texts that are farther apart have nothing to do with each other, even when all others are farther still.
 const MEANT: f32 = 0.25;
 /// How much the day of a session counts beside the day of its turns.
-const SESSION_DATE: f32 = 0.5;
-/// Turns that speak for a session.
-const SPEAKING_TURNS: usize = 3;
-
+const SESSION_DATE: f32 = 1.5;
 /// One signal over all documents found, before its weight.
 struct Column {
     name: &'static str,
@@ -171,11 +168,14 @@ impl Index {
         for (place, score) in ranked {
             let session = self.counts.session_of[ranking.found[place] as usize];
             let turns = best.entry(session).or_default();
-            if session != NONE && turns.len() < SPEAKING_TURNS {
+            if session != NONE && turns.len() < speaking(ranking.entry(place)) {
                 turns.push((place, score));
             }
         }
-        let mean = |turns: &[(usize, f32)]| turns.iter().map(|(_, score)| score).sum::<f32>() / SPEAKING_TURNS as f32;
+        let mean = |turns: &[(usize, f32)]| {
+            let shares = turns.iter().map(|(place, score)| score / speaking(ranking.entry(*place)) as f32);
+            shares.sum::<f32>()
+        };
         let dates = ranking.dates();
         let day = |place: usize| dates.get(ranking.found[place] as usize).copied().unwrap_or(0.0);
         let whole = |session: u32, place: usize| {
@@ -339,7 +339,7 @@ impl<'a> Ranking<'a> {
     }
 
     fn recent(&self, place: usize) -> f32 {
-        let Some(time) = self.entry(place).time else { return 0.0 };
+        let Some(time) = self.entry(place).time.filter(|_| self.entry(place).turn.is_none()) else { return 0.0 };
         let days = (self.query.now.timestamp().as_second() - time).max(0) as f32 / DAY_SECONDS;
         (-days / HALF_LIFE_DAYS).exp2()
     }
@@ -450,6 +450,11 @@ impl<'a> Ranking<'a> {
         }
         held
     }
+}
+
+/// How many turns speak for a session: among people several share what is talked of, to an assistant it is said once.
+fn speaking(entry: &Entry) -> usize {
+    if entry.turn.as_ref().is_some_and(|turn| turn.voice == Voice::Peer) { 2 } else { 1 }
 }
 
 /// How near each entry is to what was asked, in meaning; none when no vector fits. One that is not known is as near as

@@ -264,6 +264,74 @@ fn what_the_user_wrote_comes_before_what_the_assistant_made_of_it() {
     assert_eq!((with.as_str(), without.as_str()), ("a/0", "a/1"));
 }
 
+// spec: L8
+#[test]
+fn what_is_said_counts_more_than_the_code_that_is_pasted_with_it() {
+    let pasted = "Why does this fail?\n```js\nconst quota = 5; quota += 1; log(quota);\n```";
+    let turns = index([
+        said("a/0", "user", pasted),
+        said("b/0", "user", "My quota is five calls, and the tests are green."),
+    ]);
+    assert_eq!(ids(&hits(&turns, "quota")), ["b/0", "a/0"]);
+    // In a memory the code may be what it is kept for.
+    let memories = index([memory("a", pasted), memory("b", "My quota is five calls, and the tests are green.")]);
+    assert_eq!(ids(&hits(&memories, "quota")), ["a", "b"]);
+    // Not closed, it goes on to the end; and it is still found.
+    let open = index([said("a/0", "user", "See:\n```\nquota = 5")]);
+    assert_eq!(ids(&hits(&open, "quota")), ["a/0"]);
+}
+
+// spec: L8
+#[test]
+fn what_an_assistant_writes_says_less_about_the_turns_around_it_and_their_session() {
+    let signal = |other: &str, name: &str| {
+        let index = index([
+            said("a/0", "user", "What should I cook on Sunday for six guests?"),
+            said("a/1", other, "Lentils, or more lentils."),
+            said("b/0", "user", "Lentils and lentils."),
+            said("b/1", "user", "All lentils."),
+        ]);
+        let hit = hits(&index, "lentils").into_iter().find(|hit| hit.id == "a/0").unwrap();
+        hit.signals.iter().find(|signal| signal.name == name).map(|signal| signal.value).unwrap()
+    };
+    for name in ["near", "session"] {
+        assert!(signal("assistant", name) < 0.8 * signal("user", name), "{name}");
+    }
+}
+
+// spec: L8
+#[test]
+fn to_an_assistant_it_is_said_once_and_among_people_more_than_one_speaks_of_it() {
+    let talk = |user: &str, other: &str| {
+        index([
+            said("a/0", user, "The ferry to the island costs ten."),
+            said("a/1", other, "Fine."),
+            said("b/0", user, "A ferry."),
+            said("b/1", other, "Which ferry to where?"),
+            said("b/2", user, "The ferry, to the island."),
+            said("b/3", other, "That ferry, then, to that island."),
+        ])
+    };
+    assert_eq!(ids(&talk("user", "assistant").sessions(&query("ferry island costs")))[0], "a");
+    let share = |index: &Index, id: &str| {
+        let hits = index.sessions(&query("ferry island costs"));
+        let score = |id: &str| hits.iter().find(|hit| hit.id == id).unwrap().score;
+        score(id) / score("a")
+    };
+    assert!(share(&talk("Ann", "Bea"), "b") > share(&talk("user", "assistant"), "b"));
+}
+
+// spec: L8
+#[test]
+fn in_conversations_the_later_of_equals_is_not_the_better() {
+    let index = index([
+        on("2020-01-01", said("a/0", "Ann", "The harbour was full of herring boats.")),
+        on("2024-03-12", said("b/0", "Ann", "The harbour was full of tourists and their boats.")),
+    ]);
+    let order = hits(&index, "herring boats harbour");
+    assert!(order.iter().flat_map(|hit| &hit.signals).all(|signal| signal.name != "recent"), "{order:?}");
+}
+
 #[test]
 fn when_wants_a_time() {
     let index = index([
@@ -338,6 +406,20 @@ fn a_changed_value_comes_before_the_old_one_when_the_present_is_asked_for() {
     let then = "How many commits were merged into main?";
     assert_eq!(ids(&hits(&index, now))[..2], ["b/0", "a/0"]);
     assert_eq!(ids(&hits(&index, then))[..2], ["a/0", "b/0"]);
+}
+
+#[test]
+fn what_speaks_of_no_change_beside_what_is_asked_overtakes_nothing() {
+    let first = || on("2024-01-01", said("a/0", "user", "I have 150 commits merged into the main branch"));
+    let later = |text: &str| index([first(), on("2024-02-01", said("b/0", "user", text))]);
+    let asked = "How many commits are merged into main?";
+    for text in [
+        "Are commits merged into main 12 times a day any good for a team",
+        "The title changed lately. Are commits merged into main signed",
+        "Commits merged into main look fine, but the kitchen tap was lately replaced by one for 40",
+    ] {
+        assert_eq!(ids(&hits(&later(text), asked)), ["a/0", "b/0"], "{text}");
+    }
 }
 
 fn meant(index: &mut Index, meanings: &[(&Document, &[f32])]) {

@@ -20,6 +20,9 @@ const LONGEST_WORD: usize = 64;
 /// What follows an apostrophe and is no word.
 const CLITICS: &[&str] = &["s", "t", "re", "ve", "ll", "d", "m"];
 
+/// Begins and ends a part that is no prose.
+const FENCE: &str = "```";
+
 /// Hand every piece of `text` to `each`, in reading order.
 pub(super) fn pieces(text: &str, each: &mut impl FnMut(Piece<'_>)) {
     let text = folded(text);
@@ -45,6 +48,15 @@ pub(super) fn words(text: &str) -> Vec<String> {
         }
     });
     found
+}
+
+/// A text without its fenced parts, and those.
+pub(super) fn fenced(text: &str) -> (Cow<'_, str>, String) {
+    if !text.contains(FENCE) {
+        return (Cow::Borrowed(text), String::new());
+    }
+    let part = |first: usize| text.split(FENCE).skip(first).step_by(2).collect::<Vec<_>>().join("\n");
+    (Cow::Owned(part(0)), part(1))
 }
 
 /// How much a text asks instead of telling, between 0 and 1: whether it ends in a question, and the share of its sentences that do.
