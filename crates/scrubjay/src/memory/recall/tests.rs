@@ -268,10 +268,8 @@ fn what_the_user_wrote_comes_before_what_the_assistant_made_of_it() {
 #[test]
 fn what_is_said_counts_more_than_the_code_that_is_pasted_with_it() {
     let pasted = "Why does this fail?\n```js\nconst quota = 5; quota += 1; log(quota);\n```";
-    let turns = index([
-        said("a/0", "user", pasted),
-        said("b/0", "user", "My quota is five calls, and the tests are green."),
-    ]);
+    let turns =
+        index([said("a/0", "user", pasted), said("b/0", "user", "My quota is five calls, and the tests are green.")]);
     assert_eq!(ids(&hits(&turns, "quota")), ["b/0", "a/0"]);
     // In a memory the code may be what it is kept for.
     let memories = index([memory("a", pasted), memory("b", "My quota is five calls, and the tests are green.")]);
