@@ -77,6 +77,7 @@ fn set(weights: &mut Weights, name: &str, value: f32) -> Result<(), Failure> {
         "kind" => &mut weights.kind,
         "newer" => &mut weights.newer,
         "meaning" => &mut weights.meaning,
+        "akin" => &mut weights.akin,
         "near" => &mut weights.talk.near,
         "session" => &mut weights.talk.session,
         "speaker" => &mut weights.talk.speaker,
