@@ -197,7 +197,7 @@ fn remembered(memory: &Memory, found: Found<'_>) -> Answer {
     let says = if entry.description.is_empty() { &entry.name } else { &entry.description };
     Answer {
         name: entry.path.clone(),
-        facts: format!("{} · {}{mark}", entry.kind.as_str(), ago(entry.modified(), Timestamp::now())),
+        facts: format!("{} · {}{mark}{}", entry.kind.as_str(), ago(entry.modified(), Timestamp::now()), akin(&hit)),
         says: says.clone(),
         more: format!("scrubjay memory show {}", memories::typed(&entry.path)),
         file: memory.place().memory.join(&entry.path),
@@ -240,6 +240,14 @@ fn sighted(archive: &Archive, memory: &Memory, query: &str, sighting: Sighting) 
         unconfirmed: false,
         hit,
     }
+}
+
+/// That something was found only by what it has in common with something else.
+fn akin(hit: &Hit) -> String {
+    let to = hit.signals.iter().find(|signal| signal.name == "akin").and_then(|signal| signal.terms.first());
+    let name =
+        to.map(|id| id.strip_prefix(Shelf::Memory.word()).map_or(id.as_str(), |path| path.trim_start_matches('/')));
+    name.map(|name| format!(" · no such word, but akin to {}", shown(name))).unwrap_or_default()
 }
 
 /// The line that holds most of what was asked for.
@@ -292,6 +300,7 @@ fn explained(hit: &Hit, ink: Ink) -> String {
         let terms = signal.terms.join(", ").replace('\t', " ");
         let terms = match signal.name {
             "newer" => format!("  than {terms}"),
+            "akin" => format!("  to {terms}"),
             _ if terms.is_empty() => terms,
             _ => format!("  {terms}"),
         };

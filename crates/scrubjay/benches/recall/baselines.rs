@@ -1,4 +1,5 @@
-//! The rankings of `baseline.py` that need no weights, ported: BM25, BM25 with context, and `lex_plus`.
+//! The rankings of `baseline.py` that need no weights, ported: BM25 (plain, with context, fed back, over what users said) and
+//! `lex_plus`.
 
 use crate::data::Corpus;
 use std::collections::HashMap;
@@ -34,8 +35,8 @@ fn terms(text: &str) -> Vec<String> {
 }
 
 struct Bm25 {
+    documents: Vec<Vec<String>>,
     postings: HashMap<String, Vec<(usize, f64)>>,
-    count: usize,
 }
 
 impl Bm25 {
@@ -55,21 +56,63 @@ impl Bm25 {
                 postings.entry(word.clone()).or_default().push((place, count / (count + norm)));
             }
         }
-        Self { postings, count: documents.len() }
+        Self { documents, postings }
+    }
+
+    fn rarity(&self, word: &str) -> f64 {
+        let held = self.postings.get(word).map_or(0, Vec::len) as f64;
+        (1.0 + (self.documents.len() as f64 - held + 0.5) / (held + 0.5)).ln()
     }
 
     fn scores(&self, asked: &[String]) -> Vec<f64> {
-        let mut scores = vec![0.0; self.count];
-        for postings in asked.iter().filter_map(|word| self.postings.get(word)) {
-            let held = postings.len() as f64;
-            let rarity = (1.0 + (self.count as f64 - held + 0.5) / (held + 0.5)).ln();
-            for (place, share) in postings {
+        self.weighted(asked.iter().map(|word| (word, 1.0)))
+    }
+
+    fn weighted<'a>(&self, asked: impl Iterator<Item = (&'a String, f64)>) -> Vec<f64> {
+        let mut scores = vec![0.0; self.documents.len()];
+        for (word, weight) in asked {
+            let rarity = weight * self.rarity(word);
+            for (place, share) in self.postings.get(word).into_iter().flatten() {
                 scores[*place] += rarity * share;
             }
         }
         scores
     }
+
+    /// Asked again with the words of what was found first (RM3).
+    fn fed_back(&self, asked: &[String]) -> Vec<f64> {
+        const DOCUMENTS: usize = 10;
+        const TERMS: usize = 15;
+        const ASKED: f64 = 0.6;
+        let asked: Vec<&String> = asked.iter().filter(|word| self.postings.contains_key(*word)).collect();
+        let first = self.weighted(asked.iter().map(|word| (*word, 1.0)));
+        let best: Vec<usize> = order(&first).into_iter().take(DOCUMENTS).filter(|place| first[*place] > 0.0).collect();
+        let all: f64 = best.iter().map(|place| first[*place]).sum();
+        let mut told: HashMap<&String, f64> = HashMap::new();
+        for place in &best {
+            let words = &self.documents[*place];
+            let share = first[*place] / all / words.len().max(1) as f64;
+            for word in words {
+                *told.entry(word).or_default() += share * self.rarity(word);
+            }
+        }
+        let mut told: Vec<(&String, f64)> = told.into_iter().collect();
+        told.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(b.0)));
+        told.truncate(TERMS);
+        let sum: f64 = told.iter().map(|(_, weight)| weight).sum();
+        let again = asked.iter().map(|word| (*word, ASKED / asked.len() as f64));
+        self.weighted(again.chain(told.iter().map(|(word, weight)| (*word, (1.0 - ASKED) * weight / sum))))
+    }
 }
+
+/// Places by score, ties in order.
+fn order(scores: &[f64]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..scores.len()).collect();
+    order.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]));
+    order
+}
+
+const USER: &str = "user:";
 
 fn scaled(scores: &[f64]) -> Vec<f64> {
     let (least, most) = scores.iter().fold((f64::MAX, f64::MIN), |(a, b), score| (a.min(*score), b.max(*score)));
@@ -80,9 +123,46 @@ fn scaled(scores: &[f64]) -> Vec<f64> {
 pub enum System {
     Bm25,
     Context,
+    FedBack,
+    User,
     LexPlus,
     SessionBm25,
+    SessionFedBack,
+    SessionUser,
+    BestTurnBm25,
+    BestTurnUser,
     BestTurn,
+}
+
+/// What users said, where somebody is a user.
+struct Users {
+    turns: Bm25,
+    /// Where each turn stands among all.
+    places: Vec<usize>,
+    sessions: Bm25,
+}
+
+impl Users {
+    fn of(corpus: &Corpus) -> Option<Self> {
+        let lines = &corpus.lines;
+        let is_user = |place: &usize| lines[*place].starts_with(USER);
+        let said = |range: std::ops::Range<usize>| range.filter(is_user).map(|place| lines[place].clone());
+        let places: Vec<usize> = (0..lines.len()).filter(is_user).collect();
+        let turns: Vec<String> = said(0..lines.len()).collect();
+        let sessions =
+            corpus.sessions.iter().map(|session| said(session.from..session.to).collect::<Vec<_>>().join("\n"));
+        let sessions: Vec<String> = sessions.collect();
+        (!places.is_empty()).then(|| Self { turns: Bm25::new(&turns), places, sessions: Bm25::new(&sessions) })
+    }
+
+    /// One score for each turn of the corpus; whoever is no user ranks last.
+    fn scores(&self, asked: &[String], count: usize) -> Vec<f64> {
+        let mut scores = vec![-1.0; count];
+        for (place, score) in self.places.iter().zip(self.turns.scores(asked)) {
+            scores[*place] = score;
+        }
+        scores
+    }
 }
 
 /// All baselines over one corpus.
@@ -91,6 +171,7 @@ pub struct Baselines {
     near: Bm25,
     wide: Bm25,
     sessions: Bm25,
+    users: Option<Users>,
     owner: Vec<usize>,
     speakers: Vec<String>,
     names: Vec<String>,
@@ -129,6 +210,7 @@ impl Baselines {
             sessions => sessions.iter().map(whole).collect(),
         };
         Self {
+            users: Users::of(corpus),
             own: Bm25::new(lines),
             near: Bm25::new(&around(1)),
             wide: Bm25::new(&around(3)),
@@ -153,27 +235,40 @@ impl Baselines {
             .collect()
     }
 
+    /// Of each session the score of its best turn.
+    fn best_turns(&self, scores: &[f64]) -> Vec<f64> {
+        let mut best = vec![f64::MIN; self.sessions.documents.len()];
+        for (place, score) in scores.iter().enumerate() {
+            best[self.owner[place]] = best[self.owner[place]].max(*score);
+        }
+        best
+    }
+
+    /// Whether a system can be asked here.
+    pub fn has(&self, system: System) -> bool {
+        self.users.is_some() || !matches!(system, System::User | System::SessionUser | System::BestTurnUser)
+    }
+
     /// Places of documents (or sessions), best first, ties in order; like the original, also what has no score.
     pub fn rank(&self, system: System, question: &str) -> Vec<usize> {
         let asked = terms(question);
+        let users = || self.users.as_ref().map(|users| users.scores(&asked, self.owner.len())).unwrap_or_default();
         let scores = match system {
             System::Bm25 => self.own.scores(&asked),
             System::Context => {
                 let near = self.near.scores(&asked);
                 self.own.scores(&asked).iter().zip(near).map(|(own, near)| own + 0.5 * near).collect()
             }
+            System::FedBack => self.own.fed_back(&asked),
+            System::User => users(),
             System::LexPlus => self.lex_plus(question, &asked),
             System::SessionBm25 => self.sessions.scores(&asked),
-            System::BestTurn => {
-                let mut best = vec![f64::MIN; self.sessions.count];
-                for (place, score) in self.lex_plus(question, &asked).into_iter().enumerate() {
-                    best[self.owner[place]] = best[self.owner[place]].max(score);
-                }
-                best
-            }
+            System::SessionFedBack => self.sessions.fed_back(&asked),
+            System::SessionUser => self.users.as_ref().map(|users| users.sessions.scores(&asked)).unwrap_or_default(),
+            System::BestTurnBm25 => self.best_turns(&self.own.scores(&asked)),
+            System::BestTurnUser => self.best_turns(&users()),
+            System::BestTurn => self.best_turns(&self.lex_plus(question, &asked)),
         };
-        let mut order: Vec<usize> = (0..scores.len()).collect();
-        order.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]));
-        order
+        order(&scores)
     }
 }

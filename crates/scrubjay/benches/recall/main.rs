@@ -77,6 +77,7 @@ fn set(weights: &mut Weights, name: &str, value: f32) -> Result<(), Failure> {
         "kind" => &mut weights.kind,
         "newer" => &mut weights.newer,
         "meaning" => &mut weights.meaning,
+        "akin" => &mut weights.akin,
         "near" => &mut weights.talk.near,
         "session" => &mut weights.talk.session,
         "speaker" => &mut weights.talk.speaker,
@@ -150,12 +151,32 @@ fn gold(corpus: &Corpus, unit: Unit, gold: &[usize]) -> Vec<usize> {
     gold
 }
 
+/// What `baseline.py` calls bm25, bm25_ctx, bm25_rm3, bm25_user and lex_plus.
+const TURNS: &[(&str, System)] = &[
+    ("BM25", System::Bm25),
+    ("BM25 with context", System::Context),
+    ("BM25 fed back", System::FedBack),
+    ("BM25 over the user's turns", System::User),
+    ("lex_plus", System::LexPlus),
+];
+/// The same over sessions, and by their best turn (max_turn).
+const SESSIONS: &[(&str, System)] = &[
+    ("BM25", System::SessionBm25),
+    ("BM25 fed back", System::SessionFedBack),
+    ("BM25 over the user's turns", System::SessionUser),
+    ("best turn by BM25", System::BestTurnBm25),
+    ("best turn by BM25 of the user's", System::BestTurnUser),
+    ("best turn by lex_plus", System::BestTurn),
+];
+
 /// One table: every baseline and ours over the same questions.
 fn compare(title: &str, corpora: &[Corpus], unit: Unit, asked: &Asked) {
     let systems: &[(&str, System)] = match unit {
-        Unit::Turn => &[("BM25", System::Bm25), ("BM25 with context", System::Context), ("lex_plus", System::LexPlus)],
-        _ => &[("BM25", System::SessionBm25), ("best turn by lex_plus", System::BestTurn)],
+        Unit::Turn => TURNS,
+        _ => SESSIONS,
     };
+    let has = |system: System| corpora.first().is_some_and(|corpus| Baselines::new(corpus).has(system));
+    let systems: Vec<(&str, System)> = systems.iter().filter(|(_, system)| has(*system)).copied().collect();
     let mut runs: Vec<Run> = (0..=systems.len()).map(|_| Run::default()).collect();
     for (number, corpus) in corpora.iter().enumerate() {
         let (baselines, ours) = (Baselines::new(corpus), Ours::new(corpus, asked));

@@ -194,7 +194,9 @@ impl Archive {
     /// What answers a question in these collections, best first.
     pub fn find(&self, memory: Option<&Memory>, query: &Query<'_>, shelves: &[Shelf]) -> Vec<Sighting> {
         let kinds: Vec<&str> = shelves.iter().flat_map(|shelf| shelf.kinds()).collect();
-        let query = Query { kinds: &kinds, ..query.clone() };
+        let mut query = Query { kinds: &kinds, ..query.clone() };
+        // A tool's output has much in common with others like it, and that says nothing.
+        query.weights.akin = 0.0;
         self.kept.best(&query, |hits| hits.into_iter().filter_map(|hit| self.sighting(memory, hit)).collect())
     }
 

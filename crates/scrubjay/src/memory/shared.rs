@@ -136,6 +136,8 @@ impl SharedMemory {
         let most = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX);
         let mut query = Query::new(&wish.query, wish.now.clone(), most(self.limits.recall_candidates));
         query.meaning = wish.meaning.as_deref();
+        // What is shown to the model unasked has to speak of what was said.
+        query.weights.akin = 0.0;
         let without = |path: &str| wish.known.contains(&self.dir.join(path));
         let ranked = finder.find(memory, &query, |entry| without(&entry.path));
         let best = ranked.iter().take(most(self.limits.recall_places)).map(|found| found.entry.path.clone()).collect();

@@ -21,7 +21,7 @@ pub(super) struct Evidence {
 }
 
 /// A word's share of the score, which grows ever slower with how often it occurs.
-fn saturated(count: f32, length: f32, mean: f32) -> f32 {
+pub(super) fn saturated(count: f32, length: f32, mean: f32) -> f32 {
     count / (count + SATURATION * (1.0 - LENGTH + LENGTH * length / mean))
 }
 

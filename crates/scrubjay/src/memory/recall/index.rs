@@ -86,7 +86,7 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    fn weight(&self, place: usize) -> f32 {
+    pub(super) fn weight(&self, place: usize) -> f32 {
         match self.fields {
             [description, ..] if place < description as usize => NAME,
             [_, body, _] if place < body as usize => DESCRIPTION,

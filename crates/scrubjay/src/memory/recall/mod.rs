@@ -16,6 +16,7 @@ mod cache;
 mod dates;
 mod evidence;
 mod index;
+mod kin;
 mod meaning;
 mod newer;
 mod question;

@@ -234,8 +234,18 @@ impl Concept {
 fn rarity(index: &Index, exact: Option<u32>, forms: &[Form]) -> f32 {
     let holders = |term: u32| index.counts.postings(term).len();
     let count = exact.map_or_else(|| forms.iter().map(|form| holders(form.term)).max().unwrap_or(0), holders) as f32;
-    let all = index.entries.len() as f32;
+    rarity_of(count, index.entries.len() as f32)
+}
+
+fn rarity_of(count: f32, all: f32) -> f32 {
     (1.0 + (all - count + 0.5) / (count + 0.5)).ln()
+}
+
+impl Index {
+    /// How much a word of the index tells.
+    pub(super) fn rarity(&self, term: u32) -> f32 {
+        rarity_of(self.counts.postings(term).len() as f32, self.entries.len() as f32)
+    }
 }
 
 /// A single letter of a script without spaces stands in the pairs that hold it.

@@ -2,6 +2,7 @@
 
 use super::evidence::Evidence;
 use super::index::{BREAK, Entry, Index, NONE};
+use super::kin::{self, Akin};
 use super::meaning::unit;
 use super::newer;
 use super::question::Question;
@@ -31,6 +32,9 @@ pub struct Weights {
     pub newer: f32,
     /// Its meaning is near, if there are vectors.
     pub meaning: f32,
+    /// It holds no word of the question, but much of what the documents found speak of. Between 0 and 1: such
+    /// documents stand below all others.
+    pub akin: f32,
     /// Signals of conversations.
     pub talk: Talk,
     /// Forms a word may take.
@@ -77,6 +81,7 @@ impl Default for Weights {
             kind: 0.05,
             newer: 1.0,
             meaning: 0.5,
+            akin: 0.5,
             talk: Talk { near: 0.8, session: 0.8, speaker: 0.3, reply: 0.6, asks: 0.5, assistant: 1.0 },
             forms: Forms { same: 0.2, short: 0.5, spelling: 0.6 },
         }
@@ -156,7 +161,12 @@ impl Index {
     pub fn recall(&self, query: &Query<'_>) -> Vec<Hit> {
         let mut ranking = Ranking::new(self, query);
         let ranked = ranking.run(query.limit);
-        ranked.into_iter().map(|(place, score)| ranking.hit(place, score)).collect()
+        let mut hits: Vec<Hit> = ranked.iter().map(|(place, score)| ranking.hit(*place, *score)).collect();
+        let room = query.limit.saturating_sub(hits.len());
+        if room > 0 && query.weights.akin > 0.0 {
+            hits.extend(ranking.akin(&ranked, room));
+        }
+        hits
     }
 
     /// The sessions that answer a question, best first: each as good as the mean of its best turns, and
@@ -231,17 +241,19 @@ impl<'a> Ranking<'a> {
     fn run(&mut self, wanted: usize) -> Vec<(usize, f32)> {
         let dates = self.dates();
         let outstanding = outstanding(&self.nearness);
+        let asks_nothing = self.query.text.trim().is_empty();
         let is_found = |at: usize| {
-            self.evidence.own[at] > 0.0
+            asks_nothing
+                || self.evidence.own[at] > 0.0
                 || self.evidence.near[at] > 0.0
                 || dates.get(at).is_some_and(|fit| *fit > 0.0)
                 || self.is_spoken(at)
                 || self.nearness.get(at).is_some_and(|near| *near >= outstanding)
         };
-        let is_wanted =
-            |at: usize| self.query.kinds.is_empty() || self.query.kinds.contains(&self.index.entries[at].kind.as_str());
-        self.found =
-            (0..self.index.entries.len()).filter(|at| is_wanted(*at) && is_found(*at)).map(|at| at as u32).collect();
+        self.found = (0..self.index.entries.len())
+            .filter(|at| self.is_wanted(*at) && is_found(*at))
+            .map(|at| at as u32)
+            .collect();
         let weights = self.query.weights;
         self.counted("words", weights.words, |this, place| this.evidence.own[this.found[place] as usize]);
         self.shared("cover", weights.cover, |this, place| this.cover(place));
@@ -268,6 +280,27 @@ impl<'a> Ranking<'a> {
         self.shared("asks", -talk.asks, |this, place| this.asks(place));
         self.shared("assistant", -talk.assistant, |this, place| this.assistant(place));
         self.finish(wanted)
+    }
+
+    fn is_wanted(&self, at: usize) -> bool {
+        self.query.kinds.is_empty() || self.query.kinds.contains(&self.index.entries[at].kind.as_str())
+    }
+
+    /// What is akin to those that were found, below all of them.
+    fn akin(&self, ranked: &[(usize, f32)], room: usize) -> Vec<Hit> {
+        let best: Vec<(u32, f32)> = ranked.iter().map(|(place, score)| (self.found[*place], *score)).collect();
+        let last = best.last().map_or(0.0, |(_, score)| score.max(0.0));
+        let kin = kin::akin(self.index, &best).into_iter().filter(|akin| self.is_wanted(akin.at as usize));
+        let id = |at: u32| self.index.entries[at as usize].id.clone();
+        let hit = |akin: Akin| {
+            let score = self.query.weights.akin * last * akin.share;
+            Hit {
+                id: id(akin.at),
+                score,
+                signals: vec![Signal { name: "akin", value: score, terms: vec![id(akin.to)] }],
+            }
+        };
+        kin.take(room).map(hit).collect()
     }
 
     /// The close look at the best, and the final order of as many as are wanted.
