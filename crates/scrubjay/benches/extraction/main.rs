@@ -11,8 +11,9 @@
 //! label, or the label half of its own. Beside it stand two readers that anyone would write first: one that keeps every sentence, and
 //! one that keeps every sentence with a telling word.
 
-use jiff::civil::DateTime;
+use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
+use scrubjay::dates::{self, When};
 use scrubjay::memory::Topic;
 use scrubjay::memory::explicit::{Said, find};
 use scrubjay::memory::recall::content_words;
@@ -27,6 +28,8 @@ const OWN: &str = include_str!("own.jsonl");
 const HELD: &str = include_str!("held.jsonl");
 const FRESH: &str = include_str!("fresh.jsonl");
 const THIRD: &str = include_str!("third.jsonl");
+const FOURTH: &str = include_str!("fourth.jsonl");
+const FIFTH: &str = include_str!("fifth.jsonl");
 const TELLING: &[&str] =
     &["remember", "always", "never", "don't", "prefer", "decided", "agreed", "deadline", "from now on", "promised"];
 
@@ -41,6 +44,7 @@ fn main() -> Result<(), Failure> {
     own(file.as_deref().unwrap_or(OWN).lines(), list)?.print("own conversations, in view");
     own(FRESH.lines().step_by(2), list)?.print("fresh conversations, in view");
     own(THIRD.lines().step_by(2), list)?.print("third conversations, in view");
+    own(FOURTH.lines(), list)?.print("fourth conversations, in view");
     if !list {
         held_back()?;
     }
@@ -57,6 +61,7 @@ fn held_back() -> Result<(), Failure> {
         ("own conversations, held back", own(HELD.lines(), false)?),
         ("fresh conversations, held back", own(FRESH.lines().skip(1).step_by(2), false)?),
         ("third conversations, held back", own(THIRD.lines().skip(1).step_by(2), false)?),
+        ("fifth conversations, held back", own(FIFTH.lines(), false)?),
     ];
     let mut together = Score::default();
     for (name, score) in &sets {
@@ -133,10 +138,8 @@ fn own_case(case: &Value, list: bool) -> Result<Score, Failure> {
         let text = topic.text().to_lowercase();
         score.saved += 1;
         let holds = |want: &Value| {
-            strings(&want["words"])
-                .iter()
-                .chain(want["date"].as_str().map(str::to_owned).iter())
-                .all(|word| text.contains(&word.to_lowercase()))
+            strings(&want["words"]).iter().all(|word| text.contains(&word.to_lowercase()))
+                && want["date"].as_str().is_none_or(|date| names(&topic.text(), date))
         };
         let hit =
             wanted.iter().position(holds).filter(|_| !refused.iter().any(|word| text.contains(&word.to_lowercase())));
@@ -176,6 +179,14 @@ fn topics(messages: &[Arc<Message>]) -> Vec<Topic> {
         Said::Forget(_) => None,
     };
     find(messages, &TimeZone::UTC).into_iter().filter_map(|found| kept(found.said)).collect()
+}
+
+/// Whether a text names a day, in figures or as people write it in full.
+fn names(text: &str, date: &str) -> bool {
+    let Ok(date) = date.parse::<Date>() else { return false };
+    let is_it = |found: &dates::Found| found.when == When::Days { first: date, last: date };
+    text.contains(&date.to_string())
+        || dates::find(text, date).iter().any(|found| found.kind == dates::Kind::Absolute && is_it(found))
 }
 
 fn strings(value: &Value) -> Vec<String> {

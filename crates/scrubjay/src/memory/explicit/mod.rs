@@ -236,7 +236,8 @@ impl Reading<'_> {
 
     fn found(&self, phrase: &Phrase<'_>, sentence: &Sentence<'_>, next: Option<&Sentence<'_>>) -> Option<Found> {
         let never = doubt::is_never_kept(sentence.text) || doubt::is_never_kept(phrase.what);
-        let never = never || (!phrase.sense.is_asked_for() && self.is_shown(sentence.text));
+        let never =
+            never || words::breaks_off(sentence.text) || (!phrase.sense.is_asked_for() && self.is_shown(sentence.text));
         if never || !secrets::scan(sentence.text).is_empty() {
             return None;
         }
@@ -331,7 +332,8 @@ fn own_sentences(text: &str) -> Vec<Sentence<'_>> {
     let mut own: Vec<Sentence<'_>> = Vec::new();
     for sentence in sentences(text) {
         let end = sentence.at + sentence.text.len();
-        if sentence.voice == Voice::Said && sentence.text.len() <= LONGEST {
+        let is_own = sentence.voice == Voice::Said && !words::is_in_quotation(text, sentence.at);
+        if is_own && sentence.text.len() <= LONGEST {
             match own.last_mut().filter(|before| !doubt::is_question(before.text)) {
                 Some(before) if doubt::endorses(sentence.text) => before.text = &text[before.at..end],
                 _ => own.push(sentence),

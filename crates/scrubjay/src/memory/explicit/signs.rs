@@ -95,6 +95,8 @@ signs! {
     JESTS = [
         r"\b(?:oh sure|yeah right|yeah,? sure|sure thing|what could (?:possibly )?go wrong|as if|very funny|great idea|lol|haha|just kidding|kidding|joking)\b",
         r"^(?:brilliant|genius|bravo)\b|\b(?:nobody needs|who needs|why not just|worked so well|works so well|let's just)\b",
+        r"\boh,? (?:great|wonderful|lovely|fantastic|perfect|joy)\b|\b(?:brilliant|genius|fantastic|wonderful|lovely|splendid) idea\b",
+        r"\b(?:tolle idee|super idee|quelle bonne idée|qué gran idea)\b",
         r"(?:^|\s)/s\b|🙄|😂|🤣|😏|😉|🙃",
         r"\b(?:na klar|ironie|haha|bien sûr|jaja|mdr|just so we can|because that worked so well)\b",
         "对对对|呵呵|哈哈|才怪|一定没问题|真是好主意|笑死|开玩笑|反话|可真行|那可太好了",

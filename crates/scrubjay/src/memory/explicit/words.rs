@@ -52,6 +52,25 @@ pub(super) fn masked(text: &str) -> String {
     out
 }
 
+/// Whether a quotation that began before this place goes on there. Apostrophes and single marks are too many other things.
+pub(super) fn is_in_quotation(text: &str, at: usize) -> bool {
+    let (before, after) = text.split_at(at);
+    PAIRS.iter().filter(|(open, _)| !matches!(open, '‘' | '\'' | '`')).any(|(open, close)| {
+        let is_open = match (before.rfind(*open), before.rfind(*close)) {
+            _ if open == close => before.matches(*open).count() % 2 == 1,
+            (Some(opened), closed) => closed.is_none_or(|closed| closed < opened),
+            (None, _) => false,
+        };
+        is_open && after.contains(*close)
+    })
+}
+
+/// Whether a sentence breaks off before it has said anything.
+pub(super) fn breaks_off(sentence: &str) -> bool {
+    let sentence = sentence.trim();
+    ["...", "…", "——"].iter().any(|mark| sentence.ends_with(mark))
+}
+
 /// Without the mark that ends it.
 pub(super) fn ended(text: &str) -> &str {
     text.trim().trim_end_matches(['.', '!', '。', '！', '；', ';', ','])
