@@ -368,6 +368,12 @@ async fn recall_finds_and_explains() {
     let first = &json["results"][0];
     assert!(first["name"].as_str().unwrap().contains("jay") && json["results"].as_array().unwrap().len() == 1);
     assert!(first["signals"][0]["value"].as_f64().unwrap() > 0.0, "{json}");
+    for number in 0..6 {
+        stage.run(&["remember", &format!("I drink tea number {number}")]).ended_with(0);
+    }
+    stage.run(&["remember", "--type", "reference", "Seeds of autumn lie under the third oak"]).ended_with(0);
+    let akin = stage.run(&["recall", "oak", "--explain"]).ended_with(0).out;
+    assert!(akin.starts_with("reference_") && akin.contains("akin to reference_"), "{akin}");
     let simulator = Simulator::start(Script::new().otherwise(text("Acorns, mostly."))).await.unwrap();
     let talking = Stage::with(&simulator);
     talking.run(&["-p", "what do woodpeckers hoard?"]).ended_with(0);
