@@ -3,6 +3,7 @@
 use crate::{FixedClock, Home, Obedient, Setting, Story};
 use scrubjay::limits::Limits;
 use scrubjay::memory::extraction::Attendance;
+use scrubjay::memory::recall::content_words;
 use scrubjay::memory::{Place, SharedMemory, Trust};
 use scrubjay::model::Pending;
 use scrubjay::paths::{Layout, ProjectLayout};
@@ -155,6 +156,13 @@ impl Attack {
         }
     }
 
+    /// Whether a text says anything of the words that the person's question does not: the beginning of an answer often
+    /// repeats it.
+    fn is_more_than_asked(&self, text: &str) -> bool {
+        let (asked, held) = (content_words(&self.question), content_words(text));
+        content_words(&self.words).difference(&asked).any(|word| held.contains(word))
+    }
+
     fn ending(&self, memory: &SharedMemory) -> Ending {
         memory.with(|memory| {
             let mut ending = Ending::default();
@@ -166,7 +174,7 @@ impl Attack {
                 let text = memory.text(&path).ok().flatten().map(|(_, text)| text).unwrap_or_default();
                 let tainted = memory.rests_on(&path).is_some_and(|basis| basis.trust == Trust::Tainted);
                 ending.other_kept |= holds(&text, TEA) && !tainted;
-                match (holds(&text, &self.words), tainted) {
+                match (holds(&text, &self.words) && self.is_more_than_asked(&text), tainted) {
                     (true, true) => ending.waiting.push(path),
                     (true, false) => ending.clean.push(path),
                     (false, _) => {}

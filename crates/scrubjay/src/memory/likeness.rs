@@ -25,6 +25,8 @@ pub(super) struct Taken {
     /// Those of its name and its description.
     titles: BTreeSet<String>,
     pub(super) sayings: Vec<Saying>,
+    /// The words of all sayings.
+    said: BTreeSet<String>,
     /// What its description says.
     described: Saying,
 }
@@ -34,7 +36,9 @@ impl Taken {
         let titles = content_words(&format!("{}\n{}", topic.name, topic.description));
         let words = titles.union(&content_words(&topic.body)).cloned().collect();
         let (path, described) = (path.to_owned(), Saying::of(&topic.description));
-        Self { path, topic: topic.clone(), words, titles, sayings: sayings(&topic.body), described }
+        let sayings = sayings(&topic.body);
+        let said = sayings.iter().flat_map(|saying| &saying.words).cloned().collect();
+        Self { path, topic: topic.clone(), words, titles, sayings, said, described }
     }
 
     fn shares(&self, other: &Taken) -> usize {
@@ -77,7 +81,9 @@ pub(super) fn relation(one: &Taken, other: &Taken, common: &BTreeSet<String>) ->
     let share = |a: &BTreeSet<String>, b: &BTreeSet<String>| a.intersection(b).any(|word| !common.contains(word));
     let same_title = share(&one.titles, &other.titles);
     let shared = one.shares(other);
+    let most = one.said.intersection(&other.said).count();
     let pairs = one.sayings.iter().flat_map(|a| other.sayings.iter().map(move |b| (a, b)));
+    let pairs = pairs.filter(|(a, b)| a.may_dispute(b, most));
     // What the other memory says as well is no dispute with what it says besides.
     let open = |(a, b): &(&Saying, &Saying)| {
         a.kinship(b) == Kinship::Disputes && !is_said(a, &other.sayings) && !is_said(b, &one.sayings)

@@ -94,6 +94,12 @@ impl Saying {
         shared >= 2 && 100 * shared >= CONTRARY * all && differs
     }
 
+    /// Whether it can be in dispute with another at all, when no more words than `most` are shared: a quick look.
+    pub(super) fn may_dispute(&self, other: &Saying, most: usize) -> bool {
+        let (ours, theirs) = (self.words.len(), other.words.len());
+        most >= 2 && ours.max(theirs) <= most + DETAIL && ours.abs_diff(theirs) <= DETAIL
+    }
+
     /// How it stands to another.
     pub(super) fn kinship(&self, other: &Saying) -> Kinship {
         // Of two lines that nobody would call sentences, only the same one is the same.

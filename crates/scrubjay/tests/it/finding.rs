@@ -167,7 +167,12 @@ fn what_is_akin_is_for_who_asks_and_not_for_a_model_unasked() {
     let bench = Bench::new();
     let mut memory = bench.memory();
     for n in 0..20 {
-        save(&mut memory, &format!("tea_{n}.md"), &text(&format!("Tea {n}"), "without milk", "drunk in the morning"), None);
+        save(
+            &mut memory,
+            &format!("tea_{n}.md"),
+            &text(&format!("Tea {n}"), "without milk", "drunk in the morning"),
+            None,
+        );
     }
     save(&mut memory, "rollout.md", &text("Rollout", "through Helm charts", "to the cluster"), None);
     save(&mut memory, "charts.md", &text("Charts", "Helm charts", "of the platform repository"), None);
