@@ -79,8 +79,6 @@ pub(super) fn common<'a>(taken: impl Iterator<Item = &'a Taken>) -> BTreeSet<Str
 /// another.
 pub(super) fn relation(one: &Taken, other: &Taken, common: &BTreeSet<String>) -> Option<Relation> {
     let share = |a: &BTreeSet<String>, b: &BTreeSet<String>| a.intersection(b).any(|word| !common.contains(word));
-    let same_title = share(&one.titles, &other.titles);
-    let shared = one.shares(other);
     let most = one.said.intersection(&other.said).count();
     let pairs = one.sayings.iter().flat_map(|a| other.sayings.iter().map(move |b| (a, b)));
     let pairs = pairs.filter(|(a, b)| a.may_dispute(b, most));
@@ -91,10 +89,12 @@ pub(super) fn relation(one: &Taken, other: &Taken, common: &BTreeSet<String>) ->
     let mut disputes = pairs.filter(open).peekable();
     if disputes.peek().is_some() {
         // The same words about two things: neither a contradiction nor a duplicate.
+        let same_title = share(&one.titles, &other.titles);
         let about_one_thing = |(a, b): &(&Saying, &Saying)| same_title || share(&a.words, &b.words);
         let found = disputes.find(about_one_thing);
         return found.map(|(a, b)| Relation::Disputed(a.text.clone(), b.text.clone()));
     }
+    let shared = one.shares(other);
     let same_kind = one.topic.kind == other.topic.kind;
     match same_kind && (shared >= DUPLICATE || one.says_all_of(other) || other.says_all_of(one)) {
         true => Some(Relation::Same),

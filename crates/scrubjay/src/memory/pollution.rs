@@ -58,7 +58,10 @@ impl Memory {
         let mut found = Pollution { memories: read.len(), ..Pollution::default() };
         let taken = |(entry, text): &(Entry, String)| Taken::of(&entry.path, &Topic::read(text, &self.limits));
         let taken: Vec<Taken> = read.iter().map(taken).collect();
-        let pairs = pairs(&taken, &self.limits);
+        // Common words only ever make two memories less related, so those that are not without any are left out at once.
+        let is_related =
+            |(older, newer): &(usize, usize)| relation(&taken[*older], &taken[*newer], &BTreeSet::new()).is_some();
+        let pairs: Vec<(usize, usize)> = pairs(&taken, &self.limits).into_iter().filter(is_related).collect();
         let common_words = common(taken.iter());
         for (older, newer) in &pairs {
             if relation(&taken[*older], &taken[*newer], &common_words) == Some(Relation::Same) {
