@@ -125,8 +125,8 @@ fn speaks_of_change(index: &Index, question: &Question, entry: &Entry) -> bool {
     let said = &entry.terms[..entry.fields[2] as usize];
     let beside = |is_it: &dyn Fn(&u32) -> bool| {
         said.split(|term| *term == BREAK).any(|sentence| {
-            let asked = sentence.iter().enumerate().filter(|(_, term)| is_asked(term));
-            asked.into_iter().any(|(at, _)| {
+            let mut asked = sentence.iter().enumerate().filter(|(_, term)| is_asked(term));
+            asked.any(|(at, _)| {
                 let (from, to) = (at.saturating_sub(BESIDE), (at + BESIDE + 1).min(sentence.len()));
                 sentence[from..to].iter().any(is_it)
             })
