@@ -157,7 +157,8 @@ pub(crate) fn last_change(log: &[Recorded]) -> Option<ChangeId> {
     }
     let counts = |change: &&Recorded| {
         let ours = !matches!(change.cause, Cause::Undo { .. } | Cause::Outside | Cause::Index);
-        ours && !taken_back.contains(&change.id)
+        // A dream that only proposed is recorded, and changed nothing.
+        ours && !change.edits.is_empty() && !taken_back.contains(&change.id)
     };
     log.iter().rev().find(counts).map(|change| change.id)
 }

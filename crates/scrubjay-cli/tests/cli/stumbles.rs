@@ -26,6 +26,16 @@ async fn what_was_taken_back_already_is_not_called_taken_back() {
 
 // spec: D11
 #[tokio::test(flavor = "multi_thread")]
+async fn after_a_dream_that_only_proposed_the_last_real_change_is_taken_back() {
+    let stage = Stage::offline();
+    stage.run(&["remember", "Never push on a Friday, because the build team is away"]).ended_with(0);
+    stage.run(&["remember", "We never push on a Friday because the build team is away"]).ended_with(0);
+    stage.run(&["dream"]).ended_with(0);
+    stage.run(&["undo"]).ended_with(0).complained_about(&["change 2 is taken back"]);
+}
+
+// spec: D11
+#[tokio::test(flavor = "multi_thread")]
 async fn what_was_forgotten_by_its_title_comes_back_by_its_title() {
     let stage = Stage::offline();
     stage.run(&["remember", RULE]).ended_with(0);
