@@ -251,13 +251,16 @@ impl From<MemoryError> for Failure {
 mod tests {
     use super::*;
     use jiff::Timestamp;
+    use scrubjay::memory::Trace;
 
+    /// A log of changes to one file, each for one of the causes.
     fn log(causes: &[Cause]) -> Vec<Recorded> {
+        let edit: Trace = serde_json::from_str(r#"{"path": "a.md"}"#).expect("a trace");
         let one = |(at, cause): (usize, &Cause)| Recorded {
             id: ChangeId(at as u64 + 1),
             at: Timestamp::UNIX_EPOCH,
             cause: cause.clone(),
-            edits: Vec::new(),
+            edits: vec![edit.clone()],
             notices: Vec::new(),
         };
         causes.iter().enumerate().map(one).collect()
@@ -278,5 +281,13 @@ mod tests {
         ] {
             assert_eq!(last_change(&log(&causes)), last.map(ChangeId), "{causes:?}");
         }
+    }
+
+    #[test]
+    fn a_change_that_changed_nothing_is_not_the_last() {
+        let mut log = log(&[Cause::Person, Cause::Dream]);
+        assert_eq!(last_change(&log), Some(ChangeId(2)));
+        log[1].edits.clear();
+        assert_eq!(last_change(&log), Some(ChangeId(1)));
     }
 }
