@@ -58,8 +58,10 @@ pub struct Document {
 impl Document {
     /// What a model for meanings is given to read.
     pub fn said(&self) -> String {
-        let speaker = self.turn.as_ref().map(|turn| turn.speaker.as_str()).filter(|speaker| !speaker.is_empty());
-        let body = speaker.map_or_else(|| self.body.clone(), |speaker| format!("{speaker}: {}", self.body));
+        let body = match &self.turn {
+            Some(turn) => turn.said(&self.body),
+            None => self.body.clone(),
+        };
         let parts = [self.name.trim(), self.description.trim(), body.trim()];
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
     }
@@ -73,6 +75,15 @@ impl Document {
 /// The first sixteen digits of a digest as a number.
 pub(crate) fn number(digest: &Digest) -> u64 {
     digest.as_str().get(..16).and_then(|digits| u64::from_str_radix(digits, 16).ok()).unwrap_or_default()
+}
+
+impl Turn {
+    /// Its words under the name of who said them. Code that was pasted with them is left out: it would drown them.
+    fn said(&self, body: &str) -> String {
+        let (said, pasted) = text::fenced(body);
+        let said = if said.trim().is_empty() { pasted } else { said.into_owned() };
+        if self.speaker.is_empty() { said } else { format!("{}: {}", self.speaker, said.trim()) }
+    }
 }
 
 /// A place in a conversation.

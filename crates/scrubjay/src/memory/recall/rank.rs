@@ -80,7 +80,7 @@ impl Default for Weights {
             recent: 0.05,
             kind: 0.05,
             newer: 1.0,
-            meaning: 0.5,
+            meaning: 0.8,
             akin: 0.5,
             talk: Talk { near: 0.8, session: 0.8, speaker: 0.3, reply: 0.6, asks: 0.5, assistant: 1.0 },
             forms: Forms { same: 0.2, short: 0.5, spelling: 0.6 },
@@ -170,8 +170,9 @@ impl Index {
     }
 
     /// The sessions that answer a question, best first: each as good as the mean of its best turns, and
-    /// as itself.
+    /// as itself. That one turn of many is near in meaning finds a session, and says nothing of its place.
     pub fn sessions(&self, query: &Query<'_>) -> Vec<Hit> {
+        let query = &Query { weights: Weights { meaning: 0.0, ..query.weights }, ..query.clone() };
         let mut ranking = Ranking::new(self, query);
         let ranked = ranking.run(usize::MAX);
         let mut best: HashMap<u32, Vec<(usize, f32)>> = HashMap::new();
@@ -262,9 +263,9 @@ impl<'a> Ranking<'a> {
             self.shared("date", weights.date, |this, place| dates[this.found[place] as usize]);
         }
         if !self.nearness.is_empty() {
-            // The least of all there is, so that what is found alone is near, too.
-            let least = self.nearness.iter().copied().fold(f32::INFINITY, f32::min);
-            let near = |this: &Self, place: usize| this.nearness[this.found[place] as usize] - least;
+            // All texts are somewhat near each other, and that says nothing: what counts is by how much one is nearer.
+            let usual = if self.nearness.len() > 1 { mean(&self.nearness) } else { 0.0 };
+            let near = |this: &Self, place: usize| (this.nearness[this.found[place] as usize] - usual).max(0.0);
             self.counted("meaning", weights.meaning, near);
         }
         self.shared("recent", weights.recent, |this, place| this.recent(place));

@@ -476,14 +476,14 @@ fn meanings_are_one_more_signal() {
     query.text = "tale of deep water";
     let hits = index.recall(&query);
     assert_eq!(ids(&hits), ["words", "meaning"], "the words count more");
-    assert_eq!(hits[1].signals.first().map(|signal| (signal.name, signal.value)), Some(("meaning", 0.5)));
+    assert_eq!(hits[1].signals.first().map(|signal| (signal.name, signal.value)), Some(("meaning", 0.8)));
     query.meaning = Some(&[1.0]);
     assert_eq!(ids(&index.recall(&query)), ["words"], "a vector that does not fit says nothing");
 }
 
 // spec: L8
 #[test]
-fn a_document_whose_meaning_is_unknown_stands_between() {
+fn only_what_is_nearer_than_usual_gains_by_its_meaning() {
     let all = ["near", "unknown", "far"].map(|name| memory(name, &format!("a bird {name}")));
     let mut index = index(all.clone());
     meant(&mut index, &[(&all[0], &[1.0, 0.0]), (&all[2], &[0.0, 1.0])]);
@@ -491,7 +491,34 @@ fn a_document_whose_meaning_is_unknown_stands_between() {
     assert_eq!(index.without_meaning(2), Vec::<&str>::new(), "there is room for no more");
     let mut query = query("bird");
     query.meaning = Some(&[1.0, 0.0]);
-    assert_eq!(ids(&index.recall(&query)), ["near", "unknown", "far"]);
+    let hits = index.recall(&query);
+    assert_eq!(ids(&hits)[0], "near");
+    let gain = |hit: &Hit| hit.signals.iter().find(|signal| signal.name == "meaning").map(|signal| signal.value);
+    assert_eq!(hits.iter().map(gain).collect::<Vec<_>>(), [Some(0.8), None, None], "an unknown one is a usual one");
+}
+
+// spec: L8
+#[test]
+fn a_turn_means_what_is_said_and_not_the_code_pasted_with_it() {
+    let turn = said("a/0", "user", "Why does this fail?\n```js\nconst quota = 5;\n```\nIt is new.");
+    assert!(!turn.said().contains("quota") && turn.said().contains("It is new."), "{}", turn.said());
+    let code = said("a/1", "user", "```js\nconst quota = 5;\n```");
+    assert!(code.said().contains("const quota"), "where nothing else is said, the code is what is said");
+    let memory = memory("m", "Build with\n```sh\nmake\n```");
+    assert!(memory.said().contains("make"), "a memory's commands are what it tells");
+}
+
+// spec: L8
+#[test]
+fn a_session_is_found_by_meaning_and_placed_by_words() {
+    let turns = [said("a/0", "user", "an ocean story"), said("b/0", "user", "a tale of the sea")];
+    let mut index = index(turns.clone());
+    meant(&mut index, &[(&turns[0], &[1.0, 0.0]), (&turns[1], &[0.0, 1.0])]);
+    let mut query = query("tale of deep water");
+    query.meaning = Some(&[1.0, 0.0]);
+    assert_eq!(ids(&index.sessions(&query)), ["b", "a"]);
+    let by_meaning = |hits: Vec<Hit>| hits.iter().flat_map(|hit| &hit.signals).any(|signal| signal.name == "meaning");
+    assert!(!by_meaning(index.sessions(&query)) && by_meaning(index.recall(&query)), "a turn is placed by both");
 }
 
 // spec: L9
