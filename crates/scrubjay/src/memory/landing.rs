@@ -165,14 +165,14 @@ pub(super) fn clear(at: &Folder, left: &str, memory: &Folder, most: u64) -> io::
         return at.remove(left).map(|()| None);
     };
     let Some(loaded) = at.read(left, most)? else { return Ok(None) };
+    if loaded.bytes.is_empty() {
+        // An editor has emptied it, maybe before it was replaced, and is about to write.
+        return Ok(None);
+    }
     let digest = loaded.digest();
     let ours = [after, before].iter().any(|known| digest.as_str().starts_with(known));
     if ours || std::str::from_utf8(&loaded.bytes).is_err() {
         return at.remove(left).map(|()| None);
-    }
-    if loaded.bytes.is_empty() {
-        // An editor has emptied it and is about to write.
-        return Ok(None);
     }
     let (folders, file) = path.rsplit_once('/').unwrap_or(("", &path));
     let mut folder = memory.step(".")?;
