@@ -197,7 +197,7 @@ impl Memory {
         }
         repairs.outside = edits.iter().map(|edit| edit.path.clone()).collect();
         for edit in &mut edits {
-            edit.rests = self.scan.get(&edit.path).and_then(|entry| self.shared_by_somebody(entry));
+            edit.rests = self.scan.get(&edit.path).and_then(|entry| self.rests_from_outside(entry));
         }
         // Of more new files than can be kept at one look, the journal has nothing to say.
         edits.retain(|edit| edit.before.is_some() || edit.text.is_some() || edit.rests.is_some());
