@@ -116,7 +116,7 @@ impl Endpoint {
 }
 
 /// The vectors of an answer, in the order of their texts.
-fn read(answer: &str, texts: usize) -> Option<Vec<Vec<f32>>> {
+pub(crate) fn read(answer: &str, texts: usize) -> Option<Vec<Vec<f32>>> {
     let Made { data } = serde_json::from_str(answer).ok()?;
     let mut vectors: Vec<Option<Vec<f32>>> = vec![None; texts];
     for (at, vector) in data.into_iter().enumerate() {

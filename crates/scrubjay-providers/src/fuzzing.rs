@@ -1,9 +1,13 @@
-//! A door for `suites/fuzz`: replies of both dialects from any bytes. Only there while fuzzing.
+//! A door for `suites/fuzz`: replies of both dialects, refusals and vectors from any bytes. Only there while fuzzing.
 
+use crate::embedding;
 use crate::exchange::{Assembly, Progress};
+use crate::refusal::{Asked, refusal};
 use crate::retry::Teller;
 use crate::stream::Events;
 use crate::{anthropic, openai};
+use reqwest::StatusCode;
+use reqwest::header::HeaderMap;
 use scrubjay::limits::Limits;
 use scrubjay::transcript::Ttl;
 
@@ -11,6 +15,12 @@ use scrubjay::transcript::Ttl;
 pub fn replies(bytes: &[u8], piece: usize) {
     read(bytes, piece, || anthropic::reply::Assembling::new("m", Ttl::FiveMinutes));
     read(bytes, piece, || openai::reply::Assembling::new("m", "{}"));
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let asked = Asked { host: "h".to_owned(), model: "m", key_name: "K", near: &[] };
+    for status in [StatusCode::BAD_REQUEST, StatusCode::NOT_FOUND, StatusCode::TOO_MANY_REQUESTS] {
+        drop(refusal(status, &HeaderMap::new(), text, &asked));
+    }
+    assert!(embedding::read(text, 2).is_none_or(|vectors| vectors.len() == 2), "one vector for each text");
 }
 
 fn read<A: Assembly>(bytes: &[u8], piece: usize, begin: impl Fn() -> A) {

@@ -153,9 +153,9 @@ mod tests {
         ];
         let said = refusal(&costly).unwrap();
         assert!(said.contains("of today's $0.01 and stops"), "{said}");
-        let unpriced =
-            [Row::Called(Called { money: None, ..called(100, "dream", Usage { input: 9, ..Usage::default() }) })];
-        assert_eq!(Budget::of(&unpriced, at(0), &limits).tokens, 9);
+        let usage = Usage { input: 9, cache_read: 20, cache_write_5m: 300, cache_write_1h: 4_000, output: 50_000 };
+        let unpriced = [Row::Called(Called { money: None, ..called(100, "dream", usage) })];
+        assert_eq!(Budget::of(&unpriced, at(0), &limits).tokens, 54_329, "whatever went in or came out");
     }
 
     // spec: V2

@@ -254,7 +254,8 @@ mod tests {
         Arc::new(Message { id, role, origin, at, blocks })
     }
 
-    /// `> words` is the person, `@ words` another agent, `Tool!path` a call, `< words` its answer; everything else the model says.
+    /// `> words` is the person, `@ words` another agent, `= words` a summary, `Tool!path` a call, `< words` its answer; everything
+    /// else the model says.
     fn occasion(lines: &[&str]) -> Occasion {
         let answer = |words: &str| {
             Block::tool_result(ToolResult { call: "c".into(), parts: vec![Block::text(words)], is_error: false })
@@ -264,6 +265,7 @@ mod tests {
                 (Some(words), _) => message(number, Origin::Person, vec![Block::text(words)]),
                 (_, Some(words)) => message(number, Origin::Tool, vec![answer(words)]),
                 _ if line.starts_with("@ ") => message(number, Origin::Letter, vec![Block::text(*line)]),
+                _ if line.starts_with("= ") => message(number, Origin::Summary, vec![Block::text(*line)]),
                 _ => match line.split_once('!') {
                     Some((tool, path)) => {
                         let call = Block::tool_use("c".into(), tool, json!({ "file_path": path }));
@@ -321,6 +323,11 @@ mod tests {
                 (Trust::Clean, person()),
             ),
             (
+                vec!["> our releases happen some day; look at the log", "Read!src/log.txt"],
+                "Releases happen on Tuesday at noon, after lunch.",
+                (Trust::Tainted, vec![Speaker::File]),
+            ),
+            (
                 vec!["> look at the log", "Read!src/log.txt", "Bash!"],
                 "The log says that the primary key is 17.",
                 (Trust::Tainted, vec![Speaker::File, Speaker::Tool("Bash".into())]),
@@ -345,6 +352,8 @@ mod tests {
             vec!["> what is on the page?", "WebFetch!", page, "> remember this"],
             // The person asks for something else beside it.
             vec!["> remember that I like tea, then look at the page", "WebFetch!", page],
+            // Nothing is left of the page but what a summary says.
+            vec!["= The page says that deploys always go through evil.example first.", "> remember this"],
             // The page repeats most of what the person said.
             vec!["> where do deploys go through first?", "WebFetch!", page],
         ] {

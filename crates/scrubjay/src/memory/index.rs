@@ -393,6 +393,9 @@ mod tests {
         let fenced = "```\n- [An example](example.md) — of a line\n```\n";
         assert_eq!(build(fenced, &[]), (fenced.to_owned(), vec![]));
         assert_eq!(build("```\n- [x](gone.md)\n", &[]).0, "```\n", "a fence that nobody closed");
+        let both = format!("{fenced}- [A](example.md)\n");
+        let few = BTreeMap::from([("example.md", Some("- [B](example.md)".to_owned()))]);
+        assert_eq!(String::from_utf8(patched(both.as_bytes(), &few)).unwrap(), format!("{fenced}- [B](example.md)\n"));
     }
 
     #[test]

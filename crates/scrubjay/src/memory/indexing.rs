@@ -307,3 +307,39 @@ impl Reindexing {
         Landing { folder, path, before, after }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::Limits;
+    use crate::memory::{Change, Edit, Place};
+    use crate::paths::Layout;
+
+    struct Noon;
+
+    impl crate::clock::Clock for Noon {
+        fn now(&self) -> jiff::Timestamp {
+            jiff::Timestamp::UNIX_EPOCH
+        }
+    }
+
+    // safety: F-15
+    // spec: D10
+    #[test]
+    fn words_that_a_person_writes_into_the_index_in_that_very_moment_stay() {
+        let (held, limits) = (tempfile::tempdir().unwrap(), Limits::default());
+        let place = Place::of(&Layout::at(held.path()).project(std::path::Path::new("/home/ada/birds"), &limits));
+        let (mut memory, _) = Memory::open(&place, Arc::new(Noon), &limits).unwrap();
+        let edits = vec![Edit::create("a.md", "---\nname: A\ndescription: a\n---\none\n")];
+        memory.commit(Change { cause: Cause::Person, edits }).unwrap();
+        let index = place.memory.join(name::INDEX);
+        std::fs::write(&index, "").unwrap();
+        let (work, _) = memory.reindexings(&Overlay::new(), &memory.scan).unwrap();
+        let landing = work[0].landing();
+        landing.stage(&work[0].new, None).unwrap();
+        std::fs::write(&index, "Words of a person.\n").unwrap();
+        memory.land_index(&work[0], landing, &Overlay::new()).unwrap();
+        assert_eq!(std::fs::read_to_string(index).unwrap(), "Words of a person.\n- [A](a.md) — a\n");
+        assert_eq!(std::fs::read_dir(&place.memory).unwrap().count(), 2, "and nothing lies beside it");
+    }
+}

@@ -165,14 +165,14 @@ pub(super) fn clear(at: &Folder, left: &str, memory: &Folder, most: u64) -> io::
         return at.remove(left).map(|()| None);
     };
     let Some(loaded) = at.read(left, most)? else { return Ok(None) };
+    if loaded.bytes.is_empty() {
+        // An editor has emptied it, maybe before it was replaced, and is about to write.
+        return Ok(None);
+    }
     let digest = loaded.digest();
     let ours = [after, before].iter().any(|known| digest.as_str().starts_with(known));
     if ours || std::str::from_utf8(&loaded.bytes).is_err() {
         return at.remove(left).map(|()| None);
-    }
-    if loaded.bytes.is_empty() {
-        // An editor has emptied it and is about to write.
-        return Ok(None);
     }
     let (folders, file) = path.rsplit_once('/').unwrap_or(("", &path));
     let mut folder = memory.step(".")?;
@@ -195,4 +195,46 @@ fn parts(left: &str) -> Option<(&str, &str, String)> {
     let path = path.replace('^', "/");
     let is_index = path.rsplit('/').next() == Some(name::INDEX);
     (is_index || name::parts(&path).is_ok()).then_some((after, before, path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // safety: F-15
+    // spec: D10
+    #[test]
+    fn whoever_saves_in_that_very_moment_keeps_their_version_and_so_do_we() {
+        let well = |now: &str| (Landed::Well, vec![("a.md".to_owned(), now.to_owned())]);
+        let beside = |now: &str, other: &str| {
+            let copy = name::conflict_name("a.md", Digest::of(other.as_bytes()).as_str());
+            (Landed::Beside(copy.clone()), vec![(copy, other.to_owned()), ("a.md".to_owned(), now.to_owned())])
+        };
+        for (before, after, meanwhile, expected) in [
+            (Some("one"), Some("two"), Some("one"), well("two")),
+            (Some("one"), Some("two"), Some("theirs"), beside("two", "theirs")),
+            (Some("one"), Some("two"), None, well("two")),
+            (None, Some("two"), None, well("two")),
+            (None, Some("two"), Some("theirs"), beside("theirs", "two")),
+            (Some("one"), None, Some("one"), (Landed::Well, vec![])),
+            (Some("one"), None, Some("theirs"), (Landed::Stays, vec![("a.md".to_owned(), "theirs".to_owned())])),
+            (Some("one"), None, None, (Landed::Well, vec![])),
+        ] {
+            let (held, kept) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+            let digest = |text: Option<&str>| text.map(|text| Digest::of(text.as_bytes()));
+            let (folder, path) = (Arc::new(Folder::open(held.path()).unwrap()), "a.md".to_owned());
+            let landing = Landing { folder, path, before: digest(before), after: digest(after) };
+            if let Some(text) = after {
+                landing.stage(text.as_bytes(), None).unwrap();
+            }
+            meanwhile.into_iter().for_each(|text| std::fs::write(held.path().join("a.md"), text).unwrap());
+            let landed = landing.land(Some(&Folder::open(kept.path()).unwrap()), 1 << 10).unwrap();
+            let read = |name: String| (name.clone(), std::fs::read_to_string(held.path().join(name)).unwrap());
+            let names = std::fs::read_dir(held.path()).unwrap().map(|entry| entry.unwrap().file_name());
+            let mut left: Vec<_> = names.map(|name| read(name.into_string().unwrap())).collect();
+            left.sort_by_key(|(name, _)| name.len());
+            left.reverse();
+            assert_eq!((landed, left), expected, "{before:?} {after:?} {meanwhile:?}");
+        }
+    }
 }

@@ -139,13 +139,18 @@ impl Memory {
 
     /// Whether anything was rescued, so that a second look is needed.
     fn clear_left_over(&mut self, repairs: &mut Repairs) -> io::Result<bool> {
-        let most = self.limits.index_file_bytes;
+        let (most, displaced) = (self.limits.index_file_bytes, self.displaced());
         for path in std::mem::take(&mut self.scan.left_over) {
             let file = path.rsplit('/').next().unwrap_or_default();
-            repairs.rescued.extend(landing::clear(&self.folder_of(&path)?, file, &self.folder, most)?);
+            let folder = self.folder_of(&path)?;
+            // Among the memories nothing is left, not even for an editor that is about to write to it.
+            let moved = displaced.as_ref().is_some_and(|displaced| folder.move_to(file, displaced, file).is_ok());
+            if !moved {
+                repairs.rescued.extend(landing::clear(&folder, file, &self.folder, most)?);
+            }
             repairs.cleared += 1;
         }
-        let Some(displaced) = self.displaced() else { return Ok(!repairs.rescued.is_empty()) };
+        let Some(displaced) = displaced else { return Ok(!repairs.rescued.is_empty()) };
         let mut names = Vec::new();
         for entry in displaced.entries()? {
             names.extend(
@@ -192,7 +197,7 @@ impl Memory {
         }
         repairs.outside = edits.iter().map(|edit| edit.path.clone()).collect();
         for edit in &mut edits {
-            edit.rests = self.scan.get(&edit.path).and_then(|entry| self.shared_by_somebody(entry));
+            edit.rests = self.scan.get(&edit.path).and_then(|entry| self.rests_from_outside(entry));
         }
         // Of more new files than can be kept at one look, the journal has nothing to say.
         edits.retain(|edit| edit.before.is_some() || edit.text.is_some() || edit.rests.is_some());

@@ -119,10 +119,14 @@ impl Memory {
         self.is_unconfirmed(entry) || (entry.is_shared() && unfit())
     }
 
-    /// What a shared memory rests on that came from outside: somebody of the team, nobody knows who.
-    pub(super) fn shared_by_somebody(&self, entry: &Entry) -> Option<Rests> {
+    /// What a memory rests on that came from outside: a tainted one on what it rested on, in this text and under this name too, a
+    /// shared one on somebody of the team, nobody knows who.
+    pub(super) fn rests_from_outside(&self, entry: &Entry) -> Option<Rests> {
         let before = self.provenance.basis(&entry.path, &entry.digest).cloned();
-        if !entry.is_shared() || self.is_unconfirmed(entry) {
+        if self.is_unconfirmed(entry) {
+            return Some(Rests { after: before.clone(), before });
+        }
+        if !entry.is_shared() {
             return None;
         }
         let speaker = Speaker::Team(String::new());

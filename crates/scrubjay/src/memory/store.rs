@@ -512,7 +512,16 @@ impl Memory {
             }
         }
         let forgotten = now.is_none() && self.provenance.basis(&edit.path, &Digest::of(b"")).is_some();
-        Ok((before != after || edit.rests_on.is_some() || forgotten).then_some(Rests { before, after }))
+        let known =
+            before == after && edit.rests_on.is_none() && !forgotten && !self.taints_anew(edit, now, after.as_ref());
+        Ok((!known).then_some(Rests { before, after }))
+    }
+
+    /// Whether a tainted memory says something else now: that text is tainted wherever it is found.
+    fn taints_anew(&self, edit: &Edit, now: Option<&Entry>, after: Option<&Basis>) -> bool {
+        let (Act::Save(text) | Act::Return(text)) = &edit.act else { return false };
+        let is_new = now.is_none_or(|entry| entry.digest != Digest::of(text.as_bytes()));
+        is_new && after.is_some_and(|basis| basis.trust == Trust::Tainted)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::bench::{Bench, touch};
 use jiff::{SignedDuration, Timestamp};
-use scrubjay::memory::dreaming::{Closed, DreamError, Gates, Judgement, Switch};
+use scrubjay::memory::dreaming::{Closed, DreamError, Gates, Holder, Judgement, Switch};
 use tokio_util::sync::CancellationToken;
 
 fn sessions(bench: &Bench, count: usize) {
@@ -136,4 +136,20 @@ fn whoever_was_silent_for_an_hour_is_replaced_and_cannot_land() {
     assert_eq!(bench.dreams().last().unwrap(), None);
     other.land(Judgement::Nobody).unwrap();
     assert_eq!(bench.files().len(), 2, "one memory and the index");
+}
+
+// spec: Z2
+#[test]
+fn a_dreamer_on_another_machine_is_believed_to_live_as_long_as_it_shows_signs_of_it() {
+    let bench = Bench::offline();
+    bench.save("a.md", "a thing", "A thing that is remembered.");
+    let dreams = bench.dreams();
+    let begin = || dreams.plan(dreams.news("story").unwrap(), CancellationToken::new());
+    // Nobody here holds its file: the system of that machine knows who does.
+    let holder = Holder { pid: 1, host: "elsewhere".into(), token: "1-1-1".into(), beat: bench.now() };
+    std::fs::write(bench.dir().join(".consolidate-lease"), serde_json::to_vec(&holder).unwrap()).unwrap();
+    bench.clock.advance(SignedDuration::from_mins(59));
+    assert!(matches!(begin(), Err(DreamError::Busy(other)) if other == holder));
+    bench.clock.advance(SignedDuration::from_mins(1));
+    assert!(begin().is_ok(), "after an hour of silence it is gone");
 }

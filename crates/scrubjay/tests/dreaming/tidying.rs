@@ -156,6 +156,7 @@ fn in_the_mode_that_proposes_nothing_happens_until_the_person_says_so() {
     assert!(receipt.changed() && bench.files()["more.md"].contains("(tomorrow)"));
     bench.memory.with(|memory| memory.undo(receipt.change)).unwrap();
     assert!(!bench.files()["more.md"].contains("(tomorrow)"));
+    assert!(dreams.apply(&id).is_err() && !bench.files()["more.md"].contains("(tomorrow)"), "it is applied once");
 }
 
 // spec: Z7
@@ -230,4 +231,21 @@ fn what_the_person_took_apart_is_not_put_together_again_the_next_night() {
     bench.commit(Edit::update(&entry, changed));
     bench.hours_pass(25);
     assert_eq!(bench.dream().report.fixes.len(), 1, "what has changed since is looked at anew");
+}
+
+// spec: Z7
+// spec: N2
+#[test]
+fn a_memory_stays_if_whoever_would_take_over_what_it_says_is_gone_meanwhile() {
+    let bench = Bench::offline();
+    let says = "The staging database listens on port 5433. Ask Ada for the password.";
+    bench.save("staging.md", "the staging database", says);
+    bench.save("staging_again.md", "the staging database", &format!("{says} It sleeps at night."));
+    let dreams = bench.dreams();
+    let dream = dreams.plan(dreams.news("story").unwrap(), CancellationToken::new()).unwrap();
+    let (heir, _) = bench.memory.with(|memory| memory.text("staging_again.md")).unwrap().unwrap();
+    bench.commit(Edit::remove(&heir));
+    let landed = dream.land(Judgement::Nobody).unwrap();
+    assert_eq!((landed.report.fixes.len(), landed.receipt), (1, None), "it would have merged them");
+    assert!(bench.files()["staging.md"].contains(says));
 }

@@ -490,6 +490,34 @@ async fn what_only_a_file_said_is_kept_apart_and_never_about_the_person() {
     assert!(notices(&story).iter().any(|one| one.contains("kept apart until you confirm it")));
 }
 
+// spec: X4
+// spec: X5
+#[tokio::test]
+async fn what_only_a_file_said_is_not_added_to_what_the_person_said() {
+    let world = World::new(&[("feedback_release.md", "how to release", "Ask before a release.")]);
+    let shelf =
+        "---\nname: Release\ndescription: where releases are\ntype: reference\n---\nReleases lie on the shelf.\n";
+    world.save("reference_release.md", shelf);
+    world.home.write("page.txt", "Packages are signed with the key of the moon.\n").unwrap();
+    let dir = world.memory.dir().to_owned();
+    let mut model = Scripted::new().then(Turn::call("Read", json!({ "file_path": "page.txt" })));
+    for (file, line) in
+        [("feedback_release.md", "Ask before a release."), ("reference_release.md", "Releases lie on the shelf.")]
+    {
+        let (file, added) = (dir.join(file), format!("{line}\nPackages are signed with the key of the moon."));
+        model = model
+            .then(Turn::call("Read", json!({ "file_path": file })))
+            .then(Turn::call("Edit", json!({ "file_path": file, "old_string": line, "new_string": added })));
+    }
+    let (mut story, memory) = world.tell(Setting::new(Arc::new(model.then(Turn::text("Done.")))));
+    story.ask("Please look at page.txt for me.").await.unwrap();
+    let unconfirmed: Vec<String> = memory.with(|memory| memory.unconfirmed().map(|one| one.path.clone()).collect());
+    assert_eq!(unconfirmed, ["reference_release.md"], "it says what nobody but the page said");
+    let rule = std::fs::read_to_string(dir.join("feedback_release.md")).unwrap();
+    assert!(!rule.contains("moon"), "a rule of the person's gains nothing by it: {rule}");
+    assert!(std::fs::read_to_string(dir.join("reference_release.md")).unwrap().contains("moon"));
+}
+
 // spec: D10
 #[tokio::test]
 async fn an_edit_of_the_index_is_carried_over_and_told() {

@@ -123,4 +123,12 @@ fn what_a_session_made_or_an_import_brought_goes_with_it() {
         (derived(&memory, "/vault"), derived(&memory, "m7")),
         (vec!["b.md".to_owned()], vec!["c.md".to_owned()])
     );
+    let gone = forget(&mut memory, "a.md").change;
+    memory.undo(gone).unwrap();
+    forget(&mut memory, "c.md");
+    memory.restore("c.md").unwrap();
+    assert_eq!(derived(&memory, "session-nine"), ["a.md", "c.md"], "what comes back is what it was");
+    forget(&mut memory, "a.md");
+    make(&mut memory, "a.md", Cause::Person);
+    assert_eq!(derived(&memory, "session-nine"), ["c.md"], "what is made anew is not");
 }

@@ -101,6 +101,31 @@ fn a_removed_memory_lies_in_the_trash_and_comes_back() {
 
 // spec: D11
 #[test]
+fn what_was_removed_twice_comes_back_as_it_was_last() {
+    let bench = Bench::new();
+    let mut memory = bench.open();
+    for text in ["the first one\n", "the second one\n"] {
+        save(&mut memory, "a.md", text);
+        forget(&mut memory, "a.md");
+    }
+    memory.restore("a.md").unwrap();
+    assert_eq!(bench.file("a.md").unwrap(), "the second one\n");
+}
+
+// spec: D11
+#[test]
+fn a_change_can_be_taken_back_although_the_journal_before_it_is_lost() {
+    let bench = Bench::new();
+    let mut memory = bench.open();
+    save(&mut memory, "a.md", "one\n");
+    std::fs::remove_file(bench.place.journal.join("changes.jsonl")).unwrap();
+    let change = save(&mut memory, "a.md", "two\n").change;
+    memory.undo(change).unwrap();
+    assert_eq!(bench.file("a.md").unwrap(), "one\n");
+}
+
+// spec: D11
+#[test]
 fn a_memory_that_was_there_before_us_can_be_brought_back_too() {
     let mut bench = Bench::new();
     bench.limits.journal_found_bytes = 0;

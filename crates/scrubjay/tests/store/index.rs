@@ -39,6 +39,25 @@ fn an_edited_line_is_carried_over_to_its_memory() {
     assert_eq!(memory.refresh().unwrap().notices, Vec::<String>::new());
 }
 
+// spec: D9
+// spec: D10
+#[test]
+fn what_was_cut_for_its_line_stays_whole_in_the_memory_whatever_is_done_to_the_line() {
+    let bench = Bench::new();
+    let mut memory = bench.open();
+    let (name, description) = ("long names ".repeat(9).trim_end().to_owned(), "what it is about ".repeat(20));
+    for (file, name) in [("a.md", "Short"), ("b.md", name.as_str())] {
+        save(&mut memory, file, &memory_text(name, description.trim_end(), "x"));
+    }
+    let index = bench.file("MEMORY.md").unwrap();
+    assert_eq!(index.matches('…').count(), 3, "{index}");
+    bench.write("MEMORY.md", index.replace("[Short]", "[Brief]").replace("](b.md)", "](b.md) "));
+    memory.refresh().unwrap();
+    let topics = ["a.md", "b.md"].map(|file| memory.read(file).unwrap().1);
+    assert_eq!(topics.clone().map(|topic| topic.name), ["Brief".to_owned(), name]);
+    assert!(topics.iter().all(|topic| topic.description == description.trim_end()), "{topics:?}");
+}
+
 // spec: D10
 #[test]
 fn a_line_that_cannot_be_carried_over_is_put_back_with_a_notice() {

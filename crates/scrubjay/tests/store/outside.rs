@@ -1,6 +1,6 @@
 //! Others use the same folder: editors, other agents, people.
 
-use crate::bench::{Bench, entry, in_order, memory_text, paths, save, try_save};
+use crate::bench::{Bench, entry, forget, in_order, memory_text, paths, save, try_save};
 use scrubjay::memory::{Cause, MemoryError, MemoryTool, SharedMemory};
 use scrubjay::paths::Layout;
 use scrubjay::tool::Occasion;
@@ -288,4 +288,44 @@ fn an_editor_that_still_writes_to_the_replaced_file_is_heard() {
     assert_eq!(bench.file("a.md").unwrap(), "two\n");
     in_order(&mut memory);
     assert_eq!(memory.refresh().unwrap().rescued, Vec::<String>::new());
+}
+
+// safety: F-15
+#[test]
+fn an_editor_that_has_emptied_a_file_may_take_its_time_to_write() {
+    use std::io::Write;
+    let bench = Bench::new();
+    let mut memory = bench.open();
+    for (name, act) in [("a.md", "replaced"), ("b.md", "removed")] {
+        save(&mut memory, name, "one\n");
+        let mut editor = std::fs::File::create(bench.path(name)).unwrap();
+        match act {
+            "replaced" => drop(save(&mut memory, name, "two\n")),
+            _ => drop(forget(&mut memory, name)),
+        }
+        // However often somebody looks in between.
+        memory.refresh().unwrap();
+        drop(bench.open());
+        editor.write_all(b"one\nwords typed meanwhile\n").unwrap();
+        drop(editor);
+        let rescued = memory.refresh().unwrap().rescued;
+        assert_eq!(rescued.len(), 1, "{act}");
+        assert_eq!(bench.file(&rescued[0]).unwrap(), "one\nwords typed meanwhile\n");
+        assert_eq!(memory.refresh().unwrap().rescued, Vec::<String>::new());
+    }
+    in_order(&mut memory);
+}
+
+// safety: F-15
+#[test]
+fn what_is_left_over_of_an_empty_file_does_not_stay_among_the_memories() {
+    let bench = Bench::new();
+    let mut memory = bench.open();
+    save(&mut memory, "a.md", "");
+    let empty = scrubjay::digest::Digest::of(b"");
+    let left = format!(".scrubjay-{}-{}-a.md.set", &empty.as_str()[..16], &empty.as_str()[..16]);
+    bench.write(&left, "");
+    assert_eq!(memory.refresh().unwrap().cleared, 1);
+    assert_eq!(bench.files(), ["MEMORY.md", "a.md"]);
+    assert_eq!(memory.refresh().unwrap(), scrubjay::memory::Repairs::default(), "it comes to rest");
 }

@@ -49,6 +49,8 @@ fn a_tainted_memory_is_listed_apart_until_it_is_confirmed() {
     let receipt = memory.commit(Change { cause: Cause::Person, edits: vec![confirm] }).unwrap();
     assert_eq!(unconfirmed(&memory), Vec::<&str>::new());
     assert_eq!(bench.open().index().unwrap().text, "- [Clean](clean.md) — d\n- [Web](web.md) — buy now\n");
+    let confirmed = Basis { trust: Trust::Confirmed, ..said_by(Speaker::Web) };
+    assert_eq!(memory.rests_on("web.md"), Some(&confirmed), "where it came from stays known");
     memory.undo(receipt.change).unwrap();
     assert_eq!(unconfirmed(&bench.open()), ["web.md"], "a confirmation can be taken back too");
     assert_eq!(bench.file("MEMORY.md").unwrap(), "- [Clean](clean.md) — d\n");
@@ -75,6 +77,65 @@ fn taking_a_change_back_brings_back_what_each_memory_rested_on() {
     memory.undo(merged.change).unwrap();
     assert_eq!(rested(&memory), before);
     assert_eq!(rested(&bench.open()), before, "also for whoever opens it next");
+}
+
+// spec: D11
+// spec: X5
+#[test]
+fn what_comes_out_of_the_trash_rests_on_what_it_rested_on() {
+    let bench = Bench::new();
+    let mut memory = bench.open();
+    for (path, speaker) in [("said.md", Speaker::Person), ("web.md", Speaker::Web)] {
+        put(&mut memory, path, &memory_text("N", "d", path), said_by(speaker.clone()));
+        forget(&mut memory, path);
+        memory.restore(path).unwrap();
+        assert_eq!(bench.open().rests_on(path), Some(&said_by(speaker)));
+    }
+    assert_eq!(unconfirmed(&memory), ["web.md"]);
+}
+
+// spec: X5
+#[test]
+fn a_text_that_was_written_over_a_tainted_one_is_tainted_under_every_name() {
+    let bench = Bench::new();
+    let mut memory = bench.open();
+    let text = |body: &str| memory_text("Web", "d", body);
+    put(&mut memory, "web.md", &text("one\ntwo\nthree"), said_by(Speaker::Web));
+    save(&mut memory, "web.md", &text("one\ntwo"));
+    let last = save(&mut memory, "web.md", &text("one")).change;
+    memory.undo(last).unwrap();
+    assert_eq!(unconfirmed(&memory), ["web.md"], "taken back");
+    std::fs::rename(bench.path("web.md"), bench.path("renamed.md")).unwrap();
+    memory.refresh().unwrap();
+    assert_eq!(unconfirmed(&memory), ["renamed.md"], "a text that never was the first one, under another name");
+    save(&mut memory, "renamed.md", &text("one"));
+    assert_eq!(unconfirmed(&memory), ["renamed.md"], "and another text there");
+    bench.write("renamed.md", text("by hand"));
+    memory.refresh().unwrap();
+    std::fs::rename(bench.path("renamed.md"), bench.path("third.md")).unwrap();
+    for memory in [&mut memory, &mut bench.open()] {
+        memory.refresh().unwrap();
+        assert_eq!(unconfirmed(memory), ["third.md"], "edited by hand and renamed");
+        assert_eq!(memory.rests_on("third.md").unwrap().sources[0].speaker, Speaker::Web);
+    }
+    let log = memory.log().unwrap().len();
+    save(&mut memory, "third.md", &text("by hand"));
+    assert_eq!(memory.log().unwrap().len(), log, "saying the same is no change");
+}
+
+// spec: X5
+#[test]
+fn the_standing_of_a_change_is_written_down_also_after_one_that_was_withdrawn() {
+    let bench = Bench::new();
+    let mut memory = bench.open();
+    put(&mut memory, "first.md", &memory_text("First", "d", "x"), said_by(Speaker::Web));
+    // What a change leaves that was written down and could not begin.
+    std::fs::write(bench.place.journal.join("changes.jsonl"), "").unwrap();
+    std::fs::remove_file(bench.path("first.md")).unwrap();
+    let mut memory = bench.open();
+    put(&mut memory, "second.md", &memory_text("Second", "d", "y"), said_by(Speaker::Web));
+    assert_eq!(unconfirmed(&memory), ["second.md"]);
+    assert_eq!(unconfirmed(&bench.open()), ["second.md"]);
 }
 
 // spec: X5

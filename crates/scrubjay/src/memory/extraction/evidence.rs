@@ -180,7 +180,9 @@ mod tests {
             call("b", "Read", json!({ "file_path": "/p/README.md" })),
             call("c", "Bash", json!({ "command": "grep tea /memory/user_tea.md" })),
         ];
-        let answers = vec![answer("a", "a page"), answer("b", "a file"), answer("c", "an echo")];
+        let failed = ToolResult { call: "b".into(), parts: vec![Block::text("no such file")], is_error: true };
+        let failed = Block::tool_result(failed);
+        let answers = vec![answer("a", "a page"), failed, answer("b", "a file"), answer("c", "an echo")];
         let mut messages = vec![said(Origin::Person, "I like tea"), message(Origin::Model, calls)];
         messages.push(message(Origin::Tool, answers));
         for origin in [Origin::Memory, Origin::Reminder, Origin::Hook, Origin::Summary, Origin::Instructions] {

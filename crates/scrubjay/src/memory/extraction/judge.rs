@@ -13,6 +13,7 @@ use crate::dates;
 use crate::digest::Digest;
 use crate::limits::Limits;
 use jiff::civil::Date;
+use jiff::tz::TimeZone;
 
 /// A memory that may be saved.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,8 +54,7 @@ pub fn judge(draft: &Draft, grounds: &Grounds, memory: &Memory) -> Result<Accept
     refuse(worth::passing(draft, limits))?;
     let found =
         draft.cites.iter().map(|cite| Ok((cite.as_str(), grounds.find(cite)?))).collect::<Result<Vec<_>, _>>()?;
-    let said = found.iter().map(|(_, one)| one.at).max().map(|at| at.to_zoned(grounds.zone.clone()).date());
-    let said = said.unwrap_or(Date::ZERO);
+    let said = said_on(&found, &grounds.zone);
     let basis = basis(draft, &found, grounds, said)?;
     let kind = draft.topic(limits).kind;
     refuse(match basis.trust {
@@ -68,6 +68,15 @@ pub fn judge(draft: &Draft, grounds: &Grounds, memory: &Memory) -> Result<Accept
     let basis = with_former(basis, memory.rests_on(&draft.path).filter(|_| base.is_some()));
     let edit = Edit { base, ..Edit::create(draft.path.as_str(), text) }.resting_on(basis.clone());
     Ok(Accepted { edit, basis, notes })
+}
+
+/// The day from which relative dates are reckoned: that of the newest cited words that name one, or else of the newest.
+fn said_on(found: &[(&str, &Statement)], zone: &TimeZone) -> Date {
+    let day = |one: &Statement| one.at.to_zoned(zone.clone()).date();
+    let names_one =
+        |one: &&Statement| dates::find(&one.text, day(one)).iter().any(|date| date.kind == dates::Kind::Relative);
+    let cited = || found.iter().map(|(_, one)| *one);
+    cited().filter(names_one).map(day).max().or_else(|| cited().map(day).max()).unwrap_or(Date::ZERO)
 }
 
 /// Only a memory of its own is written: not the index, not a log.

@@ -1,7 +1,7 @@
 //! The filter, case by case.
 
 use super::*;
-use crate::memory::{Cause, Change, Edit, Memory, Place, Speaker, Topic, Trust};
+use crate::memory::{Basis, Cause, Change, Edit, Memory, Place, Source, Speaker, Topic, Trust};
 use crate::message::{Block, MessageId, Role, ToolResult};
 use crate::paths::Layout;
 use crate::settings::Sources;
@@ -85,6 +85,24 @@ fn draft(kind: &str, body: &str, cites: &[&str]) -> Draft {
     let cites = serde_json::to_string(cites).unwrap();
     let text = format!("---\nname: \"{first}\"\ndescription: \"{first}\"\ntype: {kind}\ncites: {cites}\n---\n{body}\n");
     Draft::read(&format!("{kind}_x.md"), &text, None, &Limits::default())
+}
+
+// spec: X4
+// spec: D7
+#[test]
+fn a_day_is_reckoned_from_the_words_that_name_it() {
+    let world = World::new();
+    let (what, when) = ("The freeze is about releases.", "The freeze begins on Thursday.");
+    for (first, second, day) in [(what, when, "2026-11-19 (Thursday)"), (when, what, "2026-11-12 (Thursday)")] {
+        let mut said: Vec<Message> =
+            person(first).into_iter().chain(person(second)).map(|message| (*message).clone()).collect();
+        said[0].at = noon() - jiff::SignedDuration::from_hours(24 * 7);
+        said[1].id = MessageId::new("m2");
+        let said: Vec<_> = said.into_iter().map(Arc::new).collect();
+        let draft = draft("project", &format!("{what} {when}"), &[first, second]);
+        let crate::memory::Act::Save(text) = world.judged(&said, &draft).unwrap().edit.act else { panic!() };
+        assert!(text.contains(day), "{text}");
+    }
 }
 
 const DB: &str = "Don't mock the database in integration tests; last quarter the mocked tests passed and the migration broke in production.";
@@ -380,6 +398,11 @@ fn a_yes_makes_nothing_clean_that_a_page_a_file_or_anybody_else_may_have_said() 
     let told = confirmed(Vec::new(), "I did run cargo fmt before every commit, on request.");
     let rule = draft("feedback", "Run cargo fmt before every commit, on request.", &[YES[0], "before every commit"]);
     assert_ne!(world.judged(&told, &rule).map(|accepted| accepted.basis.trust), Ok(Trust::Confirmed));
+    // Nor where the memory says more than the file does.
+    let done = "I keep clippy clean and put the whole migration into one pull request.";
+    let rule = draft("project", &done.replace("I keep", "Keep"), &[YES[0], done]);
+    let judged = world.judged(&confirmed(Vec::new(), done), &rule).unwrap();
+    assert_eq!(judged.basis.trust, Trust::Tainted);
 }
 
 // spec: D7
@@ -578,6 +601,50 @@ fn a_change_keeps_what_was_there_and_what_the_person_said() {
     let page = read("WebFetch", "we deploy on Mondays now");
     let refused = world.judged(&page, &change(&corrected, "we deploy on Mondays now")).unwrap_err();
     assert!(refused.contains("somebody else's word"), "{refused}");
+}
+
+// spec: X5
+#[test]
+fn a_change_rests_on_what_the_memory_rested_on_before() {
+    let old = "---\nname: Deploys\ndescription: deploys on Fridays\ntype: project\n---\nWe deploy on Fridays.\n";
+    let (new, cite) = (old.replace("Fridays", "Mondays"), "we deploy on Mondays now");
+    let cited = new.replace("type: project", &format!("type: project\ncites: [\"{cite}\"]"));
+    for trust in [Trust::Clean, Trust::Confirmed] {
+        let mut world = World::new();
+        let source = |session: &str, message: &str, quote: &str| {
+            let (speaker, session, message, quote) = (Speaker::Person, session.into(), message.into(), quote.into());
+            Source { speaker, session, message, quote }
+        };
+        let before = Basis { sources: vec![source("s0", "m9", "We deploy on Fridays.")], trust };
+        let edits = vec![Edit::create("project_x.md", old).resting_on(before.clone())];
+        world.memory.commit(Change { cause: Cause::Person, edits }).unwrap();
+        let draft = Draft::read("project_x.md", &cited, Some(old), &Limits::default());
+        let accepted = world.judged(&person("By the way, we deploy on Mondays now."), &draft).unwrap();
+        let sources = [before.sources, vec![source("s", "m1", cite)]].concat();
+        assert_eq!(accepted.basis, Basis { sources, trust }, "and the person's earlier word holds");
+    }
+}
+
+// spec: E10
+#[test]
+fn what_is_to_be_forgotten_goes_only_where_it_is_clear_which_one_is_meant() {
+    for (others, removed) in [(0, 1), (1, 0)] {
+        let world = World::new();
+        let project = Layout::at(world._held.path()).project(&world.root, &Limits::default());
+        let memory = SharedMemory::open(&Place::of(&project), &project, Arc::new(Noon), &Limits::default()).unwrap().0;
+        for number in 0..=others {
+            let text =
+                format!("---\nname: Rule {number}\ndescription: about commits\ntype: feedback\n---\nSquash commits.\n");
+            let edits = vec![Edit::create(format!("feedback_{number}.md"), text)];
+            memory.with(|memory| memory.commit(Change { cause: Cause::Person, edits })).unwrap();
+        }
+        let said = person("Forget what I said about squash commits.");
+        let grounds = Grounds::new(SessionId::new("s"), &world.root, TimeZone::UTC, Arc::new(Limits::default()));
+        let scribe = Scribe::new(memory.clone(), grounds.hearing(&said, &said, memory.dir()));
+        scribe.let_go();
+        assert_eq!(scribe.done().removed.len(), removed);
+        assert_eq!(memory.with(|memory| memory.list().count()), 1 + others - removed);
+    }
 }
 
 // spec: D10
