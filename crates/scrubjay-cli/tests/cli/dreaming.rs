@@ -3,7 +3,7 @@
 use crate::stage::{CANARY, MODEL, Ran, Stage, block, files, finished};
 use crate::terminal::Terminal;
 use scrubjay_testkit::simulator::{Pacer, Script, Simulator, text, tool_use};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
@@ -98,13 +98,19 @@ fn a_dream_without_a_model_proposes_and_the_person_decides() {
     );
     stage.run(&["dream", "--reject", &id[..5]]).ended_with(0);
     said(&stage.run(&["inbox"]).ended_with(0), &["nothing waits for you"]);
-    said(&stage.run(&["dream"]).ended_with(0), &["nothing to tidy"]);
-    stage.run(&["inbox", "reopen", &id]).ended_with(0);
+    let declined = stage.run(&["dream"]).ended_with(0);
+    let names = format!("dream {id} · 1 merged · rejected just now");
+    said(&declined, &["nothing new to tidy", &names, "→ project_staging.md", "`scrubjay inbox reopen ID`"]);
+    let declined = stage.run(&["dream", "--json"]).ended_with(0).json();
+    assert_eq!((&declined["declined"][0], &declined["proposal"]), (&id.as_str().into(), &Value::Null), "{declined}");
+    stage.run(&["inbox", "reopen", &id[..6]]).ended_with(0);
 
     let applied = stage.run(&["dream", "--apply"]).ended_with(0);
     said(&applied, &["removed project_staging.md", "project_staging_again.md", "take it back with `scrubjay undo "]);
     assert!(!memories(&stage).contains_key("project_staging"));
+    said(&stage.run(&["memory", "log"]).ended_with(0), &[&format!("dream {id}, applied by a person")]);
     stage.run(&["undo"]).ended_with(0);
+    said(&stage.run(&["dream"]).ended_with(0), &[&format!("dream {id} · 1 merged · applied and taken back just now")]);
     let (mut back, mut was) = (memories(&stage), before);
     back.remove("MEMORY");
     was.remove("MEMORY");

@@ -4,14 +4,15 @@
 //! is read once more.
 
 use super::folder::{Folder, Stamp};
-use super::scan::{Entry, Scan};
+use super::scan::{Entry, Scan, Team};
 use super::topic::Kind;
 use crate::digest::Digest;
 use std::fmt::Write as _;
 use std::io;
 use std::time::Duration;
 
-const NAME: &str = "headers";
+/// The table of the person's own memories, and the one of who looks at what is shared besides.
+const NAMES: [&str; 2] = ["headers", "headers-team"];
 const STEP: &str = "in_step";
 const FORMAT: &str = "1";
 /// A file that changed this shortly before the table was written may have changed again without a trace.
@@ -27,9 +28,13 @@ pub(super) struct Headers {
     pub(super) last: u64,
 }
 
+fn name(team: Team) -> &'static str {
+    NAMES[usize::from(team == Team::On)]
+}
+
 /// Read the table; one that is missing, torn or of another format is empty.
-pub(super) fn read(folder: &Folder, most: u64) -> Headers {
-    let Ok(Some(loaded)) = folder.read(NAME, most) else { return Headers::default() };
+pub(super) fn read(folder: &Folder, team: Team, most: u64) -> Headers {
+    let Ok(Some(loaded)) = folder.read(name(team), most) else { return Headers::default() };
     let Ok(text) = std::str::from_utf8(&loaded.bytes) else { return Headers::default() };
     parse(text, loaded.stamp.modified.saturating_sub(TICK)).unwrap_or_default()
 }
@@ -76,7 +81,7 @@ fn row(line: &str) -> Option<Entry> {
 }
 
 /// Write the table. It is replaced in one move and not forced to the disk: its checksum tells whether it is whole.
-pub(super) fn write(folder: &Folder, headers: &Headers) -> io::Result<()> {
+pub(super) fn write(folder: &Folder, team: Team, headers: &Headers) -> io::Result<()> {
     let mut text = format!("{FORMAT}\t{}\t{}", headers.journal, headers.last);
     for entry in &headers.scan.entries {
         let stamp = &entry.stamp;
@@ -90,10 +95,10 @@ pub(super) fn write(folder: &Folder, headers: &Headers) -> io::Result<()> {
     }
     let sum = crc32c::crc32c(text.as_bytes());
     text.push_str(&format!("\n{sum:08x}\n"));
-    let staged = format!("{NAME}.new");
+    let staged = format!("{}.new", name(team));
     folder.remove(&staged)?;
     folder.put(&staged, text.as_bytes())?;
-    folder.rename(&staged, NAME)
+    folder.rename(&staged, name(team))
 }
 
 /// The state in which the index was last in step with the files, as far as anybody wrote it down.
