@@ -160,18 +160,23 @@ mod tests {
     fn a_table_that_is_not_whole_is_no_table() {
         let held = tempfile::tempdir().unwrap();
         let folder = Folder::open(held.path()).unwrap();
-        assert_eq!(read(&folder, 1 << 20).scan, Scan::default());
+        assert_eq!(read(&folder, Team::Off, 1 << 20).scan, Scan::default());
         let scan =
             Scan { entries: vec![entry("a.md", "A", "about a"), entry("b.md", "B", "about b")], ..Scan::default() };
-        write(&folder, &Headers { scan: scan.clone(), journal: 7, last: 3 }).unwrap();
-        let back = read(&folder, 1 << 20);
+        write(&folder, Team::Off, &Headers { scan: scan.clone(), journal: 7, last: 3 }).unwrap();
+        let back = read(&folder, Team::Off, 1 << 20);
         assert_eq!((back.scan, back.journal, back.last), (scan, 7, 3));
-        let text = std::fs::read_to_string(held.path().join(NAME)).unwrap();
+        assert_eq!(
+            read(&folder, Team::On, 1 << 20).scan,
+            Scan::default(),
+            "who looks at more has a table of their own"
+        );
+        let text = std::fs::read_to_string(held.path().join(name(Team::Off))).unwrap();
         for cut in 1..text.len() {
             assert!(parse(&text[..cut], i64::MAX).is_none(), "{cut}");
         }
         assert!(parse(&text.replace("about a", "about e"), i64::MAX).is_none());
-        assert_eq!(read(&folder, 10).scan, Scan::default(), "larger than anything we wrote");
+        assert_eq!(read(&folder, Team::Off, 10).scan, Scan::default(), "larger than anything we wrote");
     }
 
     #[test]
@@ -181,8 +186,8 @@ mod tests {
         let mut fresh = entry("a.md", "A", "a");
         fresh.stamp.changed = i64::MAX;
         let scan = Scan { entries: vec![fresh, entry("b.md", "B", "b")], ..Scan::default() };
-        write(&folder, &Headers { scan, journal: 0, last: 0 }).unwrap();
-        let back = read(&folder, 1 << 20).scan.entries;
+        write(&folder, Team::Off, &Headers { scan, journal: 0, last: 0 }).unwrap();
+        let back = read(&folder, Team::Off, 1 << 20).scan.entries;
         assert_eq!((back[0].stamp, back[1].stamp.ino), (Stamp::default(), 2));
     }
 
@@ -193,8 +198,8 @@ mod tests {
             let held = tempfile::tempdir().unwrap();
             let folder = Folder::open(held.path()).unwrap();
             let scan = Scan { entries: vec![one], ..Scan::default() };
-            write(&folder, &Headers { scan: scan.clone(), journal: 0, last: 0 }).unwrap();
-            prop_assert_eq!(read(&folder, 1 << 20).scan, scan);
+            write(&folder, Team::Off, &Headers { scan: scan.clone(), journal: 0, last: 0 }).unwrap();
+            prop_assert_eq!(read(&folder, Team::Off, 1 << 20).scan, scan);
         }
     }
 }
