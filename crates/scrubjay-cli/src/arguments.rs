@@ -168,6 +168,8 @@ pub(crate) enum Command {
     Recall(RecallFlags),
     /// Remember something in later sessions
     Remember(RememberFlags),
+    /// Put memories into the trash, or all that rests on a source
+    Forget(ForgetFlags),
     /// Put the memory in order: propose first, --apply does it
     Dream(DreamFlags),
     /// What waits for you: proposals, and memories nobody confirmed

@@ -51,6 +51,7 @@ pub(crate) async fn run(command: &Command, workplace: &Workplace, paper: &Paper)
         Command::Memory { what } => memory::run(what, workplace, paper),
         Command::Recall(flags) => recall::run(flags, workplace, paper).await,
         Command::Remember(flags) => memory::remember(flags, workplace, paper),
+        Command::Forget(flags) => memory::forget(flags, workplace, paper),
         Command::Undo(flags) => memory::undo(flags, workplace, paper),
         Command::Fsck(flags) => memory::check(*flags, workplace, paper),
         Command::Import(flags) => import::run(flags, workplace, paper),

@@ -15,7 +15,7 @@ use scrubjay::Session;
 use scrubjay::agents::jobs::Card;
 use scrubjay::limits::Limits;
 use scrubjay::memory::dreaming::{
-    Closed, DreamError, Dreams, ERRAND, Finding, Gates, Landed, Mode, Proposal, Report, Step, Switch, Tried,
+    Closed, DreamError, Dreams, ERRAND, Finding, Gates, Landed, Mode, Proposal, Report, Standing, Step, Switch, Tried,
 };
 use scrubjay::memory::{FileDiff, Repairs, SharedMemory, Source};
 use scrubjay::settings::{Settings, key};
@@ -120,11 +120,11 @@ pub(crate) async fn dream(session: &mut Session) -> Result<Dreamt, Failure> {
     let dreams = session.dreams().ok_or_else(off)?.in_mode(Mode::Propose);
     let current = session.transcript().session().to_string();
     let (before, sessions) = (dreams.proposals(), dreams.news(&current)?.sessions.len());
-    let Landed { report, proposal, .. } = session.dream(dreams, CancellationToken::new()).await?;
+    let Landed { report, proposal, .. } = session.dream(dreams.clone(), CancellationToken::new()).await?;
     let limits = session.desk().limits.clone();
     let ours = |card: &Card| card.kind == ERRAND && card.session == current;
     let card = session.jobs().list(&limits).into_iter().find(ours);
-    Ok(Dreamt { sessions, report, proposal, before, card })
+    Ok(Dreamt { sessions, report, proposal, before, declined: dreams.declined()?, card })
 }
 
 /// The proposal that is meant.
@@ -176,6 +176,14 @@ pub(crate) fn diffs(steps: &[Step]) -> Vec<FileDiff> {
     steps.iter().map(diff).collect()
 }
 
+/// One that the person wanted none of: what it would do, and since when not.
+fn declined(proposal: &Proposal, now: Timestamp) -> String {
+    let how = if proposal.standing == Standing::Applied { "applied and taken back" } else { "rejected" };
+    let since = proposal.decided.map(|at| format!(" {}", ago(at, now))).unwrap_or_default();
+    let steps: Vec<String> = proposal.steps.iter().map(|step| format!("  {}", step_words(step, Ink::Plain))).collect();
+    format!("  {} · {how}{since}\n{}", headline(proposal), steps.join("\n"))
+}
+
 /// What is said of a proposal that was rejected.
 pub(crate) fn rejected(id: &str) -> String {
     format!("{id} is rejected and will not be proposed again; `scrubjay inbox reopen {id}` takes that back")
@@ -191,6 +199,8 @@ pub(crate) struct Dreamt {
     pub(crate) proposal: Option<Proposal>,
     /// What waits from before.
     pub(crate) before: Vec<Proposal>,
+    /// What would be done if the person had not decided against it.
+    pub(crate) declined: Vec<Proposal>,
     /// What it took, where a model was asked.
     pub(crate) card: Option<Card>,
 }
@@ -202,18 +212,25 @@ impl Dreamt {
         let steps = |id: &str| {
             format!("  do it: {door}apply · line by line: {door}diff · never: {door}reject · it is proposal {id}")
         };
+        let inbox = if door.starts_with('/') { "/memory inbox" } else { "scrubjay inbox" };
         match (&self.proposal, self.before.as_slice()) {
             (Some(proposal), _) => {
                 lines.push(format!("  {}", counts(&proposal.steps)));
                 lines.push(outline(proposal, ink));
                 lines.push(ink.paint(Tone::Faint, &steps(&proposal.id)));
             }
+            (None, []) if !self.declined.is_empty() => {
+                lines.push("  nothing new to tidy; this no dream does, because you decided so:".to_owned());
+                lines.extend(self.declined.iter().map(|proposal| declined(proposal, Timestamp::now())));
+                let again = format!("  to have it proposed all the same: `{inbox} reopen ID`");
+                lines.push(ink.paint(Tone::Faint, &again));
+            }
             (None, []) if self.report.memories == 0 => lines.push(format!("  nothing to tidy; {}", memories::FIRST)),
             (None, []) => lines.push("  nothing to tidy: the memory is in order".to_owned()),
             (None, before) => {
                 lines.push("  nothing new; this waits from before:".to_owned());
                 lines.extend(before.iter().map(|proposal| format!("  {}", headline(proposal))));
-                lines.push(ink.paint(Tone::Faint, "  `scrubjay inbox` shows, accepts and rejects each"));
+                lines.push(ink.paint(Tone::Faint, &format!("  `{inbox}` shows, accepts and rejects each")));
             }
         }
         lines.extend(findings(&self.report.findings, ink));
@@ -240,6 +257,7 @@ impl Dreamt {
             "sessions": self.sessions,
             "proposal": self.proposal.as_ref().map(proposal_json),
             "waiting": self.before.iter().map(|proposal| proposal.id.as_str()).collect::<Vec<_>>(),
+            "declined": self.declined.iter().map(|proposal| proposal.id.as_str()).collect::<Vec<_>>(),
             "findings": self.report.findings.iter().map(Finding::to_string).collect::<Vec<_>>(),
             "calls": self.card.as_ref().map_or(0, |card| card.calls),
             "tokens": self.card.as_ref().map_or(0, Card::tokens),

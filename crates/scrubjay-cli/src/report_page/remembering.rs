@@ -28,7 +28,7 @@ pub(super) fn fill(report: &mut SessionReport, subject: &Subject<'_>) -> Result<
             report.gaps.push(format!("what change {} of the memory did cannot be shown: {error}", recorded.id));
             Vec::new()
         });
-        let dream = recorded.cause == Cause::Dream;
+        let dream = matches!(recorded.cause, Cause::Dream | Cause::Proposal { .. });
         let files: Vec<File> = files.iter().filter_map(|diff| file(diff, subject.limits)).collect();
         if files.is_empty() {
             continue;
@@ -61,7 +61,7 @@ fn chosen<'a>(log: &'a [Recorded], report: &SessionReport) -> Vec<&'a Recorded> 
             Cause::Session { session } | Cause::Message { session, .. } | Cause::Extraction { session } => {
                 *session == card.id
             }
-            Cause::Dream | Cause::Person => {
+            Cause::Dream | Cause::Proposal { .. } | Cause::Person => {
                 meanwhile(change.at) || change.edits.iter().any(|edit| touched.contains(edit.path.as_str()))
             }
             _ => false,
@@ -78,6 +78,7 @@ fn by(cause: &Cause, session: &str) -> String {
     match cause {
         Cause::Person => "you".to_owned(),
         Cause::Dream => "a dream".to_owned(),
+        Cause::Proposal { .. } => "a dream, applied by you".to_owned(),
         Cause::Extraction { session: from } if from == session => "extraction from this session".to_owned(),
         Cause::Session { session: from } | Cause::Message { session: from, .. } if from == session => {
             "the agent in this session".to_owned()

@@ -2,8 +2,8 @@
 
 use crate::stage::{CANARY, MODEL, Ran, Stage, block, files, finished};
 use crate::terminal::Terminal;
-use scrubjay_testkit::simulator::{Pacer, Script, Simulator, text, tool_use};
-use serde_json::json;
+use scrubjay_testkit::simulator::{Pacer, RecordedRequest, Script, Simulator, text, tool_use};
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
@@ -98,13 +98,19 @@ fn a_dream_without_a_model_proposes_and_the_person_decides() {
     );
     stage.run(&["dream", "--reject", &id[..5]]).ended_with(0);
     said(&stage.run(&["inbox"]).ended_with(0), &["nothing waits for you"]);
-    said(&stage.run(&["dream"]).ended_with(0), &["nothing to tidy"]);
-    stage.run(&["inbox", "reopen", &id]).ended_with(0);
+    let declined = stage.run(&["dream"]).ended_with(0);
+    let names = format!("dream {id} · 1 merged · rejected just now");
+    said(&declined, &["nothing new to tidy", &names, "→ project_staging.md", "`scrubjay inbox reopen ID`"]);
+    let declined = stage.run(&["dream", "--json"]).ended_with(0).json();
+    assert_eq!((&declined["declined"][0], &declined["proposal"]), (&id.as_str().into(), &Value::Null), "{declined}");
+    stage.run(&["inbox", "reopen", &id[..6]]).ended_with(0);
 
     let applied = stage.run(&["dream", "--apply"]).ended_with(0);
     said(&applied, &["removed project_staging.md", "project_staging_again.md", "take it back with `scrubjay undo "]);
     assert!(!memories(&stage).contains_key("project_staging"));
+    said(&stage.run(&["memory", "log"]).ended_with(0), &[&format!("dream {id}, applied by a person")]);
     stage.run(&["undo"]).ended_with(0);
+    said(&stage.run(&["dream"]).ended_with(0), &[&format!("dream {id} · 1 merged · applied and taken back just now")]);
     let (mut back, mut was) = (memories(&stage), before);
     back.remove("MEMORY");
     was.remove("MEMORY");
@@ -230,4 +236,30 @@ async fn a_chat_without_a_model_learns_what_is_said_outright_and_says_how_to_tak
     said(&listed, &["real database"]);
     stage.run(&["memory", "undo", "1"]).ended_with(0);
     stage.run(&["memory", "ls"]).ended_with(3);
+}
+
+// spec: V1
+// spec: Z5
+#[tokio::test(flavor = "multi_thread")]
+async fn what_extractions_and_dreams_took_is_the_same_wherever_it_is_told() {
+    let is = |name: &'static str| move |request: &RecordedRequest| request.last_user_text().contains(name);
+    let script = Script::new()
+        .when(is("name=\"extract\""), text("Nothing to keep."))
+        .when(is("name=\"dream\""), text("Nothing had to be changed."))
+        .otherwise_with(|_| text("Good to know."));
+    let simulator = Simulator::start(script).await.unwrap();
+    let stage = Stage::with(&simulator);
+    untidy(&stage);
+    let learns = ["--set", "layers.extraction=true", "--set", "layers.extraction_headless=true"];
+    stage.run(&[&learns[..], &["-p", "By the way, I drink green tea in the morning."]].concat()).ended_with(0);
+    let dreamt = stage.run(&["dream", "--json"]).ended_with(0).json();
+    let jobs = stage.run(&["jobs", "--json"]).ended_with(0).json();
+    let jobs: Vec<&Value> = jobs["jobs"].as_array().unwrap().iter().filter(|job| job["calls"] != 0).collect();
+    let kinds: Vec<&str> = jobs.iter().filter_map(|job| job["kind"].as_str()).collect();
+    assert_eq!(kinds, ["dream", "extract"], "the newest first: {jobs:?}");
+    let cost = |job: &&Value| job["money"].as_f64().unwrap();
+    assert!((cost(&jobs[0]) - dreamt["usd"].as_f64().unwrap()).abs() < 1e-9, "{dreamt}");
+    let savings = stage.run(&["savings", "--since", "1d", "--json"]).ended_with(0).json();
+    let (booked, watched) = (savings["own_calls"]["usd"].as_f64().unwrap(), jobs.iter().map(cost).sum::<f64>());
+    assert!(watched > 0.0 && (booked.abs() - watched).abs() < 1e-9, "{booked} in the receipts, {watched} in the cards");
 }

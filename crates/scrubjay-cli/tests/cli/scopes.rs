@@ -135,7 +135,7 @@ async fn what_rests_on_a_file_is_forgotten_with_everything_made_from_it() {
         "{rehearsed:#?}"
     );
     assert_eq!(below(&stage).len(), 3, "nothing was changed");
-    let receipt = stage.run(&["memory", "forget", "--source", "vendor.md", "--json"]).ended_with(0).json();
+    let receipt = stage.run(&["forget", "--source", "vendor.md", "--json"]).ended_with(0).json();
     assert_eq!(receipt["outcomes"].as_array().unwrap().len(), 2, "{receipt:#}");
     assert_eq!(below(&stage), ["reference_lunch_is_at_noon.md"]);
     stage.run(&["memory", "forget", "--source", "vendor.md"]).ended_with(3).complained_about(&["no memory rests on"]);

@@ -4,14 +4,15 @@
 //! is read once more.
 
 use super::folder::{Folder, Stamp};
-use super::scan::{Entry, Scan};
+use super::scan::{Entry, Scan, Team};
 use super::topic::Kind;
 use crate::digest::Digest;
 use std::fmt::Write as _;
 use std::io;
 use std::time::Duration;
 
-const NAME: &str = "headers";
+/// The table of the person's own memories, and the one of who looks at what is shared besides.
+const NAMES: [&str; 2] = ["headers", "headers-team"];
 const STEP: &str = "in_step";
 const FORMAT: &str = "1";
 /// A file that changed this shortly before the table was written may have changed again without a trace.
@@ -27,9 +28,13 @@ pub(super) struct Headers {
     pub(super) last: u64,
 }
 
+fn name(team: Team) -> &'static str {
+    NAMES[usize::from(team == Team::On)]
+}
+
 /// Read the table; one that is missing, torn or of another format is empty.
-pub(super) fn read(folder: &Folder, most: u64) -> Headers {
-    let Ok(Some(loaded)) = folder.read(NAME, most) else { return Headers::default() };
+pub(super) fn read(folder: &Folder, team: Team, most: u64) -> Headers {
+    let Ok(Some(loaded)) = folder.read(name(team), most) else { return Headers::default() };
     let Ok(text) = std::str::from_utf8(&loaded.bytes) else { return Headers::default() };
     parse(text, loaded.stamp.modified.saturating_sub(TICK)).unwrap_or_default()
 }
@@ -76,7 +81,7 @@ fn row(line: &str) -> Option<Entry> {
 }
 
 /// Write the table. It is replaced in one move and not forced to the disk: its checksum tells whether it is whole.
-pub(super) fn write(folder: &Folder, headers: &Headers) -> io::Result<()> {
+pub(super) fn write(folder: &Folder, team: Team, headers: &Headers) -> io::Result<()> {
     let mut text = format!("{FORMAT}\t{}\t{}", headers.journal, headers.last);
     for entry in &headers.scan.entries {
         let stamp = &entry.stamp;
@@ -90,10 +95,10 @@ pub(super) fn write(folder: &Folder, headers: &Headers) -> io::Result<()> {
     }
     let sum = crc32c::crc32c(text.as_bytes());
     text.push_str(&format!("\n{sum:08x}\n"));
-    let staged = format!("{NAME}.new");
+    let staged = format!("{}.new", name(team));
     folder.remove(&staged)?;
     folder.put(&staged, text.as_bytes())?;
-    folder.rename(&staged, NAME)
+    folder.rename(&staged, name(team))
 }
 
 /// The state in which the index was last in step with the files, as far as anybody wrote it down.
@@ -155,18 +160,23 @@ mod tests {
     fn a_table_that_is_not_whole_is_no_table() {
         let held = tempfile::tempdir().unwrap();
         let folder = Folder::open(held.path()).unwrap();
-        assert_eq!(read(&folder, 1 << 20).scan, Scan::default());
+        assert_eq!(read(&folder, Team::Off, 1 << 20).scan, Scan::default());
         let scan =
             Scan { entries: vec![entry("a.md", "A", "about a"), entry("b.md", "B", "about b")], ..Scan::default() };
-        write(&folder, &Headers { scan: scan.clone(), journal: 7, last: 3 }).unwrap();
-        let back = read(&folder, 1 << 20);
+        write(&folder, Team::Off, &Headers { scan: scan.clone(), journal: 7, last: 3 }).unwrap();
+        let back = read(&folder, Team::Off, 1 << 20);
         assert_eq!((back.scan, back.journal, back.last), (scan, 7, 3));
-        let text = std::fs::read_to_string(held.path().join(NAME)).unwrap();
+        assert_eq!(
+            read(&folder, Team::On, 1 << 20).scan,
+            Scan::default(),
+            "who looks at more has a table of their own"
+        );
+        let text = std::fs::read_to_string(held.path().join(name(Team::Off))).unwrap();
         for cut in 1..text.len() {
             assert!(parse(&text[..cut], i64::MAX).is_none(), "{cut}");
         }
         assert!(parse(&text.replace("about a", "about e"), i64::MAX).is_none());
-        assert_eq!(read(&folder, 10).scan, Scan::default(), "larger than anything we wrote");
+        assert_eq!(read(&folder, Team::Off, 10).scan, Scan::default(), "larger than anything we wrote");
     }
 
     #[test]
@@ -176,8 +186,8 @@ mod tests {
         let mut fresh = entry("a.md", "A", "a");
         fresh.stamp.changed = i64::MAX;
         let scan = Scan { entries: vec![fresh, entry("b.md", "B", "b")], ..Scan::default() };
-        write(&folder, &Headers { scan, journal: 0, last: 0 }).unwrap();
-        let back = read(&folder, 1 << 20).scan.entries;
+        write(&folder, Team::Off, &Headers { scan, journal: 0, last: 0 }).unwrap();
+        let back = read(&folder, Team::Off, 1 << 20).scan.entries;
         assert_eq!((back[0].stamp, back[1].stamp.ino), (Stamp::default(), 2));
     }
 
@@ -188,8 +198,8 @@ mod tests {
             let held = tempfile::tempdir().unwrap();
             let folder = Folder::open(held.path()).unwrap();
             let scan = Scan { entries: vec![one], ..Scan::default() };
-            write(&folder, &Headers { scan: scan.clone(), journal: 0, last: 0 }).unwrap();
-            prop_assert_eq!(read(&folder, 1 << 20).scan, scan);
+            write(&folder, Team::Off, &Headers { scan: scan.clone(), journal: 0, last: 0 }).unwrap();
+            prop_assert_eq!(read(&folder, Team::Off, 1 << 20).scan, scan);
         }
     }
 }

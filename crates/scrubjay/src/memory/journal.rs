@@ -51,6 +51,11 @@ pub enum Cause {
     },
     /// Layer 6.
     Dream,
+    /// What layer 6 proposed, and a person applied.
+    Proposal {
+        /// Which.
+        id: String,
+    },
     /// Another agent's memory, or a folder of notes.
     Import {
         /// Where it came from.
@@ -82,6 +87,7 @@ impl fmt::Display for Cause {
             Cause::Message { session, message } => write!(f, "message {message} of session {session}"),
             Cause::Extraction { session } => write!(f, "extraction from session {session}"),
             Cause::Dream => write!(f, "dream"),
+            Cause::Proposal { id } => write!(f, "dream {id}, applied by a person"),
             Cause::Import { from } => write!(f, "import from {from}"),
             Cause::Tool { name } => write!(f, "tool {name}"),
             Cause::Undo { of } => write!(f, "undo of change {of}"),

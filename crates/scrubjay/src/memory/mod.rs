@@ -68,6 +68,7 @@ mod pollution;
 mod forgetting;
 // written by agents
 mod footing;
+mod scope;
 mod keeping;
 pub mod extraction;
 mod tool;

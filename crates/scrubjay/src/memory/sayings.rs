@@ -3,6 +3,7 @@
 
 use super::recall::{content_sequence, content_words, words};
 use std::collections::BTreeSet;
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::sync::LazyLock;
 
 /// Words that turn a saying round. They carry no topic, and a saying without them is another one.
@@ -39,10 +40,38 @@ pub(super) struct Saying {
     pub(super) words: BTreeSet<String>,
     /// The same in their order: who reports to whom is a matter of order alone.
     order: Vec<String>,
+    /// The words once more, for a quick look.
+    prints: Prints,
     /// The words in it that turn it round.
     turns: BTreeSet<&'static str>,
     /// Whether it is an item of a list.
     pub(super) is_item: bool,
+}
+
+/// Words as numbers, in order. Two words may have the same number, so that what is counted in common is at least what is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Prints(Box<[u64]>);
+
+impl Prints {
+    /// Of words that are all different.
+    pub(super) fn of<'a>(words: impl Iterator<Item = &'a String>) -> Self {
+        let hasher = BuildHasherDefault::<DefaultHasher>::default();
+        let mut prints: Box<[u64]> = words.map(|word| hasher.hash_one(word)).collect();
+        prints.sort_unstable();
+        Self(prints)
+    }
+
+    /// No fewer than the words that two have in common.
+    pub(super) fn shared(&self, other: &Self) -> usize {
+        let (Self(ours), Self(theirs)) = (self, other);
+        let (mut one, mut two, mut shared) = (0, 0, 0);
+        while let (Some(a), Some(b)) = (ours.get(one), theirs.get(two)) {
+            shared += usize::from(a == b);
+            one += usize::from(a <= b);
+            two += usize::from(b <= a);
+        }
+        shared
+    }
 }
 
 /// How two sayings stand to each other.
@@ -65,7 +94,8 @@ impl Saying {
         let turns = TURNS.iter().filter(has).copied().collect();
         let topical = all.iter().filter(|word| !TURNS.contains(&word.as_str()));
         let order: Vec<String> = topical.flat_map(|word| content_sequence(word)).collect();
-        Self { text: text.to_owned(), words: order.iter().cloned().collect(), order, turns, is_item: false }
+        let words: BTreeSet<String> = order.iter().cloned().collect();
+        Self { text: text.to_owned(), prints: Prints::of(words.iter()), words, order, turns, is_item: false }
     }
 
     /// Whether it says anything that could be true or false.
@@ -91,13 +121,29 @@ impl Saying {
         let ((our_values, ours), (their_values, theirs)) = (parted(self), parted(other));
         let (shared, all) = (ours.intersection(&theirs).count(), ours.union(&theirs).count());
         let differs = self.turns != other.turns || (!our_values.is_empty() && our_values != their_values);
-        shared >= 2 && 100 * shared >= CONTRARY * all && differs
+        // Two numbers, or one of what the saying is about, tell two things from each other: sprint 14 is not sprint 15.
+        let of_one_thing =
+            self.has_in_one_place(&our_values, &their_values) && other.has_in_one_place(&their_values, &our_values);
+        shared >= 2 && 100 * shared >= CONTRARY * all && differs && of_one_thing
+    }
+
+    /// Whether all of these values but those stand together, and not where a saying says what it is about.
+    fn has_in_one_place(&self, values: &BTreeSet<String>, but: &BTreeSet<String>) -> bool {
+        const ABOUT: usize = 2;
+        let own = |(_, word): &(usize, &String)| values.contains(*word) && !but.contains(*word);
+        let places: Vec<usize> = self.order.iter().enumerate().filter(own).map(|(at, _)| at).collect();
+        let (Some(first), Some(last)) = (places.first(), places.last()) else { return true };
+        *first >= ABOUT && last - first < places.len()
     }
 
     /// Whether it can be in dispute with another at all, when no more words than `most` are shared: a quick look.
     pub(super) fn may_dispute(&self, other: &Saying, most: usize) -> bool {
         let (ours, theirs) = (self.words.len(), other.words.len());
-        most >= 2 && ours.max(theirs) <= most + DETAIL && ours.abs_diff(theirs) <= DETAIL
+        if most < 2 || ours.max(theirs) > most + DETAIL || ours.abs_diff(theirs) > DETAIL {
+            return false;
+        }
+        let shared = self.prints.shared(&other.prints);
+        shared >= 2 && ours.max(theirs) <= shared + DETAIL && shared * 3 >= ours + theirs
     }
 
     /// How it stands to another.
@@ -292,6 +338,10 @@ mod tests {
             ("Releases happen on Tuesday.", "Releases happen on Thursday.", true),
             ("The service listens on port 8080.", "The service listens on port 9090.", true),
             ("The service listens on port 8080.", "The service listens on port 8080 now.", false),
+            ("The feeding freeze starts on 2026-03-04.", "The feeding freeze starts on 2026-04-05.", true),
+            ("Invoice 1001 is due on 2026-05-01.", "Invoice 1002 is due on 2026-06-01.", false),
+            ("Sprint 14 ends with a demo.", "Sprint 15 ends with a demo.", false),
+            ("Crane number 1 is called acrane1.", "Crane number 2 is called acrane2.", false),
             ("Always run the linter before a commit.", "Always run the tests before a commit.", false),
             ("The parser is slow.", "The database is not slow.", false),
         ] {
@@ -306,6 +356,15 @@ mod tests {
             let words = |text: &str| text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_owned).collect::<Vec<_>>();
             let apart: Vec<String> = sayings(&text).iter().flat_map(|saying| words(&saying.text)).collect();
             prop_assert_eq!(apart, words(&text));
+        }
+
+        // spec: V4
+        #[test]
+        fn a_quick_look_misses_no_dispute(one in "((not|port|seed|jay|oak|[0-9]) ){1,7}", other in "((not|port|seed|jay|oak|[0-9]) ){1,7}") {
+            let (one, other) = (Saying::of(&one), Saying::of(&other));
+            let shared = one.words.intersection(&other.words).count();
+            prop_assert!(one.prints.shared(&other.prints) >= shared);
+            prop_assert!(one.kinship(&other) != Kinship::Disputes || one.may_dispute(&other, shared));
         }
 
         #[test]

@@ -4,7 +4,7 @@
 use super::folder::{Folder, Stamp};
 use super::journal::{Cause, ChangeId, Recorded, Tail, Trace};
 use super::landing::{self, Folders, Landing};
-use super::scan::{Entry, Scan, scan};
+use super::scan::{Entry, Scan, Team, scan};
 use super::store::{Index, Memory};
 use super::{MemoryError, While as _, headers, trash};
 use std::io;
@@ -177,7 +177,9 @@ impl Memory {
         };
         let mut texts = std::mem::take(&mut self.scan.texts);
         let mut edits = Vec::new();
-        let mut known = before.entries.iter().peekable();
+        // Who does not look at what is shared does not see it go either.
+        let looked_at = |was: &&Entry| self.place.team == Team::On || !was.is_shared();
+        let mut known = before.entries.iter().filter(looked_at).peekable();
         for entry in &mut self.scan.entries {
             while let Some(gone) = known.next_if(|was| was.path < entry.path) {
                 edits.push(trace(&gone.path, Some(gone), None, None));
@@ -248,7 +250,8 @@ impl Memory {
         }
         let scan = std::mem::take(&mut self.scan);
         let table = headers::Headers { scan, journal: self.read, last: self.last.0 };
-        let written = Folder::open(&self.place.journal).and_then(|folder| headers::write(&folder, &table));
+        let written =
+            Folder::open(&self.place.journal).and_then(|folder| headers::write(&folder, self.place.team, &table));
         self.scan = table.scan;
         written
     }

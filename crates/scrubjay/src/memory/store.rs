@@ -250,7 +250,8 @@ impl Memory {
             return Err(MemoryError::Foreign(place.memory.clone()));
         }
         let journal = Journal::at(&place.journal, limits);
-        let known = Folder::open(&place.journal).map(|folder| headers::read(&folder, limits.headers_file_bytes));
+        let known =
+            Folder::open(&place.journal).map(|folder| headers::read(&folder, place.team, limits.headers_file_bytes));
         let known = known.unwrap_or_default();
         let provenance = Provenance::at(&place.provenance, limits);
         let (read, last) = (known.journal, ChangeId(known.last));

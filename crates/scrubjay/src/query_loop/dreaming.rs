@@ -5,7 +5,7 @@ use crate::agents::background::Background;
 use crate::agents::fork::{self, Origins};
 use crate::agents::jobs::{Job, Jobs};
 use crate::desk::Desk;
-use crate::ledger::breaker::Progress;
+use crate::ledger::breaker::{Breakers, Progress};
 use crate::memory::dreaming::{self, Dream, DreamError, Dreams, Gates, Judgement, Landed, News, Switch};
 use crate::settings::key;
 use crate::transcript::{Call, Entry};
@@ -27,9 +27,16 @@ pub(super) struct Dreaming {
 /// A dream that ended: what became of it, and what it cost.
 struct Home {
     landed: Result<Landed, DreamError>,
-    calls: Vec<Call>,
+    /// Where a model was asked.
+    fork: Option<Fork>,
     took: Duration,
     at: Timestamp,
+}
+
+/// What a model took, and whether it got anywhere.
+struct Fork {
+    calls: Vec<Call>,
+    progress: Progress,
 }
 
 impl Default for Dreaming {
@@ -108,7 +115,8 @@ impl Session {
     fn sleeper(&mut self) -> Sleeper {
         let mind = self.desk.model.is_a_mind() && self.may_work_in_background() && !self.rests(LAYER);
         let mind = if mind { Switch::On } else { Switch::Off };
-        Sleeper { origins: self.origins(), desk: self.desk.clone(), jobs: self.jobs(), mind }
+        let breakers = self.breakers.clone();
+        Sleeper { origins: self.origins(), desk: self.desk.clone(), jobs: self.jobs(), breakers, mind }
     }
 
     /// Record what came home, and say so in one line.
@@ -129,9 +137,12 @@ impl Session {
     }
 
     fn book_dream(&mut self, home: &Home) -> Result<(), Error> {
-        self.receipts_of_errand(&home.calls, home.at, home.took);
-        self.progressed(LAYER, &home.progress());
-        for call in &home.calls {
+        self.receipts_of_errand(home.calls(), home.at, home.took);
+        // What went well without a model says nothing about one.
+        if home.fork.is_some() || home.landed.is_err() {
+            self.progressed(LAYER, &home.progress());
+        }
+        for call in home.calls() {
             self.transcript.append(Entry::Replied(call.clone()), home.at)?;
         }
         Ok(())
@@ -163,6 +174,7 @@ struct Sleeper {
     origins: Origins,
     desk: Desk,
     jobs: Jobs,
+    breakers: Breakers,
     /// Whether a model may be asked.
     mind: Switch,
 }
@@ -171,9 +183,9 @@ impl Sleeper {
     async fn sleep(self, dreams: Dreams, news: News, stop: &CancellationToken) -> Home {
         let (clock, left) = (self.desk.clock.clone(), self.desk.clock.now());
         let job = self.jobs.begin(LAYER, self.origins.session.as_str(), &self.desk, stop);
-        let (mut calls, watched) = (Vec::new(), job.cancel().clone());
+        let (mut fork, watched) = (None, job.cancel().clone());
         let landed = match beside(move || dreams.plan(news, watched)).await {
-            Ok(dream) => self.dream(dream, &job, &mut calls).await,
+            Ok(dream) => self.dream(dream, &job, &mut fork).await,
             Err(error) => Err(error),
         };
         if let Ok(landed) = &landed {
@@ -181,17 +193,21 @@ impl Sleeper {
         }
         let at = clock.now();
         let took = Duration::try_from(at.duration_since(left)).unwrap_or_default();
-        let home = Home { landed, calls, took, at };
+        let home = Home { landed, fork, took, at };
         job.end(&home.progress());
         home
     }
 
-    async fn dream(self, dream: Dream, job: &Job, calls: &mut Vec<Call>) -> Result<Landed, DreamError> {
-        let judgement = match self.mind == Switch::On && dream.needs_judgement() {
+    async fn dream(mut self, dream: Dream, job: &Job, left: &mut Option<Fork>) -> Result<Landed, DreamError> {
+        let (now, limits) = (self.desk.clock.now(), self.desk.limits.clone());
+        // One whose process ends before it is done counts as well.
+        let asks = self.mind == Switch::On && dream.needs_judgement() && self.breakers.start(LAYER, now, &limits);
+        let judgement = match asks {
             false => Judgement::Nobody,
             true => {
                 let errand = dream.errand(self.desk.gate.clone())?;
-                let fork = fork::run_as(job, self.origins, &errand, &self.desk);
+                let desk = Desk { tools: dream.hands(&self.desk.tools), ..self.desk };
+                let fork = fork::run_as(job, self.origins, &errand, &desk);
                 tokio::pin!(fork);
                 let (outcome, lost) = tokio::select! {
                     outcome = &mut fork => (outcome, None),
@@ -201,7 +217,7 @@ impl Sleeper {
                     }
                 };
                 let judgement = lost.map_or_else(|| Judgement::of(&outcome), Err);
-                *calls = outcome.calls;
+                *left = Some(Fork { progress: outcome.progress(), calls: outcome.calls });
                 judgement?
             }
         };
@@ -210,12 +226,16 @@ impl Sleeper {
 }
 
 impl Home {
+    fn calls(&self) -> &[Call] {
+        self.fork.as_ref().map(|fork| fork.calls.as_slice()).unwrap_or_default()
+    }
+
     /// What came of it, for the breaker and for whoever watches.
     fn progress(&self) -> Progress {
         match &self.landed {
-            Ok(_) => Progress::Made,
+            Ok(_) => self.fork.as_ref().map_or(Progress::Made, |fork| fork.progress.clone()),
             Err(DreamError::Killed | DreamError::Busy(_)) => Progress::Stopped,
-            Err(error) => Progress::None { because: error.to_string(), calls: self.calls.len() as u64 },
+            Err(error) => Progress::None { because: error.to_string(), calls: self.calls().len() as u64 },
         }
     }
 }

@@ -2,7 +2,9 @@
 
 use crate::bench::{Bench, touch};
 use jiff::{SignedDuration, Timestamp};
-use scrubjay::memory::dreaming::{Closed, DreamError, Gates, Holder, Judgement, Switch};
+use scrubjay::memory::dreaming::{Closed, DreamError, Dreams, Gates, Holder, Judgement, Switch};
+use scrubjay::settings::{Settings, Sources};
+use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 fn sessions(bench: &Bench, count: usize) {
@@ -44,6 +46,34 @@ fn gates_close_in_their_order_and_open_when_a_day_and_five_sessions_have_passed(
     sessions(&bench, 6);
     bench.hours_pass(1);
     assert_eq!(look(&mut gates, &bench), Ok(6));
+}
+
+// spec: Z1
+#[test]
+fn sessions_are_looked_for_last_and_at_most_once_in_ten_minutes() {
+    let bench = Bench::offline();
+    // A look at this folder fails, so that each can be counted.
+    let folder = bench.story.home.write("no-folder", "").unwrap();
+    let (settings, zone) = (Settings::resolve(&Sources::default()), jiff::tz::TimeZone::UTC);
+    let clock = Arc::new(bench.clock.clone());
+    let dreams = Dreams::outside(bench.memory.clone(), [&folder, &folder], &settings, clock, zone);
+    let mut gates = Gates::default();
+    let mut looks = |switch| matches!(gates.look(&dreams, "story", switch), Err(Closed::Unreadable(_)));
+    assert!(!looks(Switch::Off), "off comes first");
+    let mut count = 0;
+    for _ in 0..30 {
+        count += usize::from(looks(Switch::On));
+        bench.clock.advance(SignedDuration::from_mins(1));
+    }
+    assert_eq!(count, 3, "in half an hour");
+    bench.dream();
+    let last = bench.now();
+    for _ in 0..23 {
+        assert_eq!(gates.look(&dreams, "story", Switch::On).unwrap_err(), Closed::Recent { last });
+        bench.hours_pass(1);
+    }
+    bench.hours_pass(1);
+    assert!(matches!(gates.look(&dreams, "story", Switch::On), Err(Closed::Unreadable(_))));
 }
 
 // spec: Z1
@@ -102,7 +132,8 @@ fn one_dreams_at_a_time_and_one_that_is_gone_leaves_no_trace() {
         Err(DreamError::Busy(holder)) => holder,
         _ => panic!("two dream at once"),
     };
-    assert_eq!(holder.pid, std::process::id());
+    assert_eq!((holder.pid, holder.beat), (std::process::id(), bench.now()));
+    assert!(!holder.host.is_empty() && !holder.token.is_empty(), "{holder:?}");
     bench.hours_pass(1);
     first.beat().unwrap();
     bench.clock.advance(SignedDuration::from_mins(59));

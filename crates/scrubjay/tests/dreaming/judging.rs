@@ -266,6 +266,45 @@ async fn a_model_that_writes_outside_of_its_copy_cannot() {
     assert_eq!((seen.state, seen.denials, seen.turns.len(), seen.turns[0].tools), (State::Completed, 5, 2, 5));
 }
 
+// spec: Z5
+// spec: E5
+#[tokio::test]
+async fn a_dream_may_look_as_an_extraction_may_and_nothing_else() {
+    let model = dreamer(|turn, copy| {
+        let sessions = copy.split("/projects/").next().unwrap();
+        match turn {
+            0 => Turn::call("Bash", json!({ "command": "cat notes.txt | wc -l" }))
+                .and_call("Bash", json!({ "command": format!("grep -h number {sessions}/past-2.jsonl") }))
+                .and_call("Grep", json!({ "pattern": "of the seeds", "path": sessions, "output": "content" }))
+                .and_call("Bash", json!({ "command": "touch evil" }))
+                .and_call("Bash", json!({ "command": "cat /etc/hostname" }))
+                .and_call("Tasks", json!({ "tasks": [] }))
+                .and_call("Agent", json!({ "prompt": "x", "description": "x" })),
+            _ => Turn::text("Nothing had to be changed."),
+        }
+    });
+    let mut bench = Bench::with(Setting::new(model.clone()).switch("layers.tool_results", "false"));
+    deploys(&bench);
+    bench.story.home.write("notes.txt", "a\nb\n").unwrap();
+    let said: Vec<String> = (0..80).map(|n| format!("number {n} of the seeds")).collect();
+    bench.session("past-2", bench.now(), &said.iter().map(String::as_str).collect::<Vec<_>>());
+    dream(&mut bench).await.unwrap();
+    let sent = model.prompts();
+    let heard = sent.last().unwrap().history.last().unwrap().clone();
+    let answers: Vec<_> = heard.tool_results().map(|result| (result.is_error, result.text())).collect();
+    assert_eq!(answers[0], (false, "2\n".to_owned()), "answered without a process");
+    for (is_error, found) in &answers[1..3] {
+        let lines: Vec<&str> = found.lines().filter(|line| line.contains("of the seeds")).collect();
+        assert_eq!((*is_error, lines.len()), (false, 50), "of past sessions the last lines alone: {found}");
+        assert!(lines[0].contains("number 30 ") && lines[49].contains("number 79 "), "{found}");
+    }
+    for (at, why) in [(3, "only ls, find"), (4, "scope"), (5, "Nothing else"), (6, "Nothing else")] {
+        assert!(answers[at].0 && answers[at].1.contains(why), "{at}: {:?}", answers[at]);
+    }
+    assert_eq!((answers.len(), job(&bench).denials), (7, 4), "every refusal is counted");
+    assert!(sent.iter().all(|prompt| prompt.tools == sent[0].tools), "all of the parent's tools stay listed");
+}
+
 // spec: Z7
 #[tokio::test]
 async fn a_model_that_never_stops_is_stopped_and_what_it_left_waits() {
@@ -282,6 +321,90 @@ async fn a_model_that_never_stops_is_stopped_and_what_it_left_waits() {
     assert!(landed.proposal.unwrap().reasons.iter().any(|reason| reason.contains("did not come to an end")));
     assert_eq!(bench.files(), before);
     assert!(bench.dreams().last().unwrap().is_some(), "it is not tried again at once");
+}
+
+// spec: X7
+// spec: Z8
+#[tokio::test]
+async fn a_model_that_returns_nothing_has_judged_nothing_and_is_not_asked_for_ever() {
+    let model = dreamer(|_, _| Turn::text(""));
+    let mut bench = Bench::answered_by(model.clone());
+    deploys(&bench);
+    bench.save("twice.md", "the roof", "The roof was mended by the neighbour.");
+    let asked = |model: &Scripted| model.prompts().iter().filter(|prompt| directive(prompt).is_some()).count();
+    let landed = dream(&mut bench).await.unwrap();
+    assert_eq!((landed.proposal, landed.receipt.is_some()), (None, true), "what code does is done all the same");
+    assert_eq!(job(&bench).state, State::Failed);
+    for n in 2..=5 {
+        bench.clock.advance(jiff::SignedDuration::from_secs(60));
+        dream(&mut bench).await.unwrap();
+        assert_eq!(asked(&model), n.min(3), "the contradiction is still open, and three empty answers are enough");
+    }
+    let [rest] = <[_; 1]>::try_from(bench.story.session.resting_work()).unwrap();
+    assert_eq!(rest.kind, "dream");
+}
+
+// spec: Z7
+#[tokio::test]
+async fn a_memory_that_would_not_be_found_any_more_waits() {
+    let act: Act = |turn, copy| match turn {
+        0 => read(copy, "fence.md"),
+        1 => write(copy, "fence.md", &text("fence.md", "the fence", "Ada paints the fence green.")),
+        _ => Turn::text("Shorter."),
+    };
+    let mut bench = Bench::answered_by(dreamer(act));
+    deploys(&bench);
+    bench.save("fence.md", "an old lighthouse at dusk", "Ada paints the fence green.");
+    let before = bench.files();
+    let landed = dream(&mut bench).await.unwrap();
+    assert_eq!((landed.receipt, bench.files()), (None, before));
+    let reasons = landed.proposal.unwrap().reasons;
+    assert_eq!(reasons, ["fence.md would not be found any more by “an old lighthouse at dusk”"]);
+}
+
+// spec: Z7
+// spec: D9
+#[tokio::test]
+async fn an_index_that_would_grow_beyond_what_is_loaded_waits() {
+    for (lines, waits) in [(5, false), (4, true)] {
+        let said = "we moved deploys to Tuesday evening, 18:30 sharp";
+        let mut setting = Setting::new(dreamer(|turn, copy| {
+            let said = "we moved deploys to Tuesday evening, 18:30 sharp";
+            let memory = text("deploys_tuesday.md", "deploys on Tuesday evening", &format!("{said}."));
+            match turn {
+                0 => write(
+                    copy,
+                    "deploys_tuesday.md",
+                    &memory.replacen("type:", &format!("cites: [\"{said}\"]\ntype:"), 1),
+                ),
+                _ => Turn::text("One more."),
+            }
+        }));
+        setting.limits.index_lines = lines;
+        let mut bench = Bench::with(setting);
+        deploys(&bench);
+        let landed = dream(&mut bench).await.unwrap();
+        let reasons = landed.proposal.map(|proposal| proposal.reasons).unwrap_or_default();
+        assert_eq!(bench.files().values().any(|text| text.contains(said)), !waits, "{reasons:?}");
+        let because = |reason: &String| reason.starts_with("the index would have 5 lines");
+        assert!(reasons.len() == usize::from(waits) && reasons.iter().all(because), "{reasons:?}");
+    }
+}
+
+// spec: Z5
+#[tokio::test]
+async fn of_a_long_dream_the_last_thirty_turns_are_shown() {
+    let mut setting = Setting::new(dreamer(|turn, copy| {
+        let roof = json!({ "file_path": format!("{copy}/roof.md") });
+        Turn::text(format!("turn {turn}")).and_call("Read", roof)
+    }));
+    setting.limits.dream_turns = 40;
+    let mut bench = Bench::with(setting);
+    deploys(&bench);
+    dream(&mut bench).await.unwrap();
+    let seen = job(&bench);
+    assert_eq!((seen.calls, seen.turns.len()), (40, 30));
+    assert_eq!((seen.turns[0].text.as_str(), seen.turns[0].tools), ("turn 10", 1));
 }
 
 // spec: Z3
@@ -319,6 +442,34 @@ async fn a_removal_waits_for_the_person_unless_they_trust_dreams_with_it() {
         }
         bench.memory.with(|memory| memory.restore("roof.md")).unwrap();
     }
+}
+
+// spec: Z9
+#[tokio::test]
+async fn a_removal_that_the_person_rejected_happens_in_no_mode_until_the_memory_says_something_else() {
+    let model = dreamer(|turn, copy| match turn {
+        0 => read(copy, "roof.md"),
+        1 => write(copy, "roof.md", "---\nremove: the house was sold\n---\n"),
+        _ => Turn::text("One memory should go."),
+    });
+    let mut bench = Bench::answered_by(model);
+    deploys(&bench);
+    let dreams = bench.dreams();
+    let first = dream(&mut bench).await.unwrap().proposal.unwrap();
+    dreams.reject(&first.id).unwrap();
+    for mode in [Mode::Propose, Mode::Additive, Mode::Auto] {
+        bench.hours_pass(25);
+        bench.session(&format!("past-{mode:?}"), bench.now(), &["good morning to all the birds"]);
+        let dreams = dreams.clone().in_mode(mode);
+        let landed = bench.story.session.dream(dreams, CancellationToken::new()).await.unwrap();
+        assert!(!landed.is_news() && bench.files().contains_key("roof.md"), "{mode:?}: {landed}");
+    }
+    let (entry, said) = bench.memory.with(|memory| memory.text("roof.md")).unwrap().unwrap();
+    bench.commit(scrubjay::memory::Edit::update(&entry, format!("{said}\nIt is red.\n")));
+    bench.hours_pass(25);
+    bench.session("past-last", bench.now(), &["good evening to all the birds"]);
+    let again = dream(&mut bench).await.unwrap().proposal.unwrap();
+    assert_ne!(again.id, first.id, "it is asked anew");
 }
 
 // spec: Z8

@@ -1,8 +1,8 @@
 //! What a dream does without a model: everything that needs no judgement, and nothing else.
 
 use crate::bench::Bench;
-use scrubjay::memory::dreaming::{Finding, Fix, Judgement, Mode};
-use scrubjay::memory::{Edit, Trust};
+use scrubjay::memory::dreaming::{Finding, Fix, Judgement, Mode, Standing};
+use scrubjay::memory::{Cause, Edit, Trust};
 use scrubjay_providers::scripted::{Scripted, Turn};
 use scrubjay_testkit::Setting;
 use std::sync::Arc;
@@ -156,7 +156,6 @@ fn in_the_mode_that_proposes_nothing_happens_until_the_person_says_so() {
     assert!(receipt.changed() && bench.files()["more.md"].contains("(tomorrow)"));
     bench.memory.with(|memory| memory.undo(receipt.change)).unwrap();
     assert!(!bench.files()["more.md"].contains("(tomorrow)"));
-    assert!(dreams.apply(&id).is_err() && !bench.files()["more.md"].contains("(tomorrow)"), "it is applied once");
 }
 
 // spec: Z7
@@ -231,6 +230,56 @@ fn what_the_person_took_apart_is_not_put_together_again_the_next_night() {
     bench.commit(Edit::update(&entry, changed));
     bench.hours_pass(25);
     assert_eq!(bench.dream().report.fixes.len(), 1, "what has changed since is looked at anew");
+}
+
+// spec: Z9
+// spec: D11
+#[test]
+fn what_the_person_rejected_or_took_back_is_done_by_no_dream_until_they_say_so() {
+    let bench = Bench::offline();
+    let says = "The staging database listens on port 5433. Ask Ada for the password.";
+    bench.save("staging.md", "the staging database", says);
+    bench.save("staging_again.md", "the staging database", &format!("{says} It sleeps at night."));
+    bench.save("picnic.md", "a picnic", "The picnic is tomorrow.");
+    let (before, dreams) = (bench.files(), bench.dreams());
+    let proposing = dreams.clone().in_mode(Mode::Propose);
+    let plan = proposing.plan(dreams.news("story").unwrap(), CancellationToken::new()).unwrap();
+    let id = plan.land(Judgement::Nobody).unwrap().proposal.unwrap().id;
+    assert_eq!(dreams.declined().unwrap(), []);
+    bench.hours_pass(1);
+    dreams.reject(&id).unwrap();
+    let decided = bench.now();
+    for _ in 0..2 {
+        bench.hours_pass(25);
+        let landed = bench.dream();
+        assert_eq!((landed.receipt, landed.report.fixes), (None, Vec::new()), "a night does not do it either");
+        assert_eq!(bench.files(), before);
+    }
+    let [declined] = <[_; 1]>::try_from(dreams.declined().unwrap()).unwrap();
+    assert_eq!((&declined.id, declined.standing, declined.decided), (&id, Standing::Rejected, Some(decided)));
+
+    // Something else is still tidied.
+    bench.save("lunch.md", "a lunch", "The lunch is tomorrow.");
+    assert_eq!(bench.dream().touched(), ["lunch.md"]);
+
+    dreams.reopen(&id).unwrap();
+    assert_eq!((dreams.declined().unwrap(), dreams.proposals()[0].decided), (Vec::new(), None));
+    let receipt = dreams.apply(&id).unwrap();
+    let cause = bench.memory.with(|memory| memory.log()).unwrap().pop().unwrap().cause;
+    assert_eq!(cause, Cause::Proposal { id: id.clone() });
+    assert_eq!(cause.to_string(), format!("dream {id}, applied by a person"));
+    assert_eq!(dreams.declined().unwrap(), [], "it is as it was wanted");
+    bench.memory.with(|memory| memory.undo(receipt.change)).unwrap();
+    bench.hours_pass(25);
+    let landed = bench.dream();
+    assert!(!landed.is_news(), "what was taken back stays so: {landed}");
+    let [declined] = <[_; 1]>::try_from(dreams.declined().unwrap()).unwrap();
+    assert_eq!((&declined.id, declined.standing), (&id, Standing::Applied));
+
+    let (entry, text) = bench.memory.with(|memory| memory.text("picnic.md")).unwrap().unwrap();
+    bench.commit(Edit::update(&entry, format!("{text}\nBring seeds.\n")));
+    bench.hours_pass(25);
+    assert_eq!(bench.dream().touched(), ["picnic.md"], "what has changed since is looked at anew");
 }
 
 // spec: Z7

@@ -1,5 +1,6 @@
 //! Layer 5: after an answer a fork saves what should outlive the session, and only what somebody really said.
 
+use scrubjay::agents::{Definitions, Staff};
 use scrubjay::event::Event;
 use scrubjay::ledger::Row;
 use scrubjay::limits::Limits;
@@ -518,6 +519,23 @@ async fn on_exit_a_running_extraction_is_given_time_and_then_abandoned() {
 }
 
 // spec: E8
+#[tokio::test(start_paused = true)]
+async fn on_exit_nobody_waits_longer_than_a_minute() {
+    let gate = Gate::new();
+    let held = gate.clone();
+    let model = Arc::new(extracting(move |_, _| Ok(Turn::text("nothing").behind(&held))));
+    let (mut story, _memory) = begun(Setting::new(model));
+    story.ask("one").await.unwrap();
+    gate.reached().await;
+    // The clock of a paused runtime: it moves when everybody waits.
+    let left = tokio::time::Instant::now();
+    story.session.ended("other").await.unwrap();
+    assert_eq!(left.elapsed().as_secs(), 60);
+    assert!(!story.session.extractions().is_busy());
+    story.check();
+}
+
+// spec: E8
 #[tokio::test]
 async fn on_exit_a_running_extraction_may_finish() {
     let gate = Gate::new();
@@ -568,6 +586,28 @@ async fn nobody_learns_where_it_is_off_or_was_not_asked_for() {
     story.ask("Remember that I like tea.").await.unwrap();
     settle(&mut story).await;
     assert_eq!(model.prompts().len(), 1);
+}
+
+// spec: E1
+#[tokio::test]
+async fn of_an_agent_and_its_sub_agent_only_the_first_learns() {
+    let task = json!({ "prompt": "Remember that we sail on Friday.", "description": "remember the day" });
+    let is_agent = |prompt: &Prompt| prompt.system.contains("Another agent started you");
+    let model = Arc::new(Scripted::new().afterwards(move |prompt| match rounds(prompt) {
+        Some(_) => Ok(Turn::text("nothing")),
+        None if is_agent(prompt) => Ok(Turn::text("We sail on Friday.")),
+        None if prompt.history.iter().any(|one| one.origin == Origin::Tool) => Ok(Turn::text("It knows.")),
+        None => Ok(Turn::call("Agent", task.clone())),
+    }));
+    let staff = Staff::new(Definitions::built_in(&Limits::default()));
+    let (mut story, _memory) = begun(Setting::new(model.clone()).staff(staff));
+    story.ask("Tell somebody to remember the day.").await.unwrap();
+    settle(&mut story).await;
+    let sent = model.prompts();
+    assert_eq!(sent.iter().filter(|prompt| is_agent(prompt)).count(), 1, "it had its final word");
+    let runs: Vec<_> = sent.iter().filter(|prompt| rounds(prompt).is_some()).collect();
+    assert!(runs.len() == 1 && !is_agent(runs[0]), "{}", runs.len());
+    assert!(runs[0].history.last().unwrap().text().contains("begins \"Tell somebody"));
 }
 
 // spec: E9
@@ -634,6 +674,18 @@ async fn without_a_model_what_was_said_outright_is_saved_once_and_nothing_else()
         settle(&mut story).await;
         assert!(files(&memory).is_empty(), "{said}: {:?}", files(&memory));
     }
+    let token = ["ghp_", "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7cF0iL3oR6"].concat();
+    for (said, why) in [
+        (format!("Remember that the key of the mirror is {token}."), "Not remembered: it holds a credential"),
+        ("Remember that.".to_owned(), "Not remembered: what to keep is not clear"),
+    ] {
+        story.ask(&said).await.unwrap();
+        settle(&mut story).await;
+        assert!(files(&memory).is_empty(), "{said}: {:?}", files(&memory));
+        let told = notices(&story);
+        assert!(told.iter().filter(|told| told.starts_with(why)).count() == 1, "{told:?}");
+        assert!(told.iter().all(|told| !told.contains(&token)), "{told:?}");
+    }
     let rule = "Remember that integration tests must use the real database.";
     story.ask(rule).await.unwrap();
     settle(&mut story).await;
@@ -648,6 +700,8 @@ async fn without_a_model_what_was_said_outright_is_saved_once_and_nothing_else()
     story.ask(rule).await.unwrap();
     settle(&mut story).await;
     only(&memory);
+    let again = format!("Not remembered: {file} says nearly the same");
+    assert!(notices(&story).iter().any(|told| told.starts_with(&again)), "{:?}", notices(&story));
 }
 
 // spec: E10

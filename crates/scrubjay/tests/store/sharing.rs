@@ -270,3 +270,36 @@ fn one_tainted_source_takes_two_of_five_places() {
     assert_eq!((found.best.len(), of_web(&mut found.best.iter())), (5, 2), "{:?}", found.best);
     assert_eq!(of_web(&mut found.manifest.iter().map(|(path, _)| path)), 2, "nor does a model see more of them");
 }
+
+// spec: D11
+// spec: G1
+#[test]
+fn who_does_not_look_at_what_is_shared_neither_misses_it_nor_forgets_who_said_it() {
+    let (mut bench, text) = (team(), memory_text("Yard", "the yard", "The yard opens at seven."));
+    let said = Source {
+        speaker: Speaker::Person,
+        session: "s".into(),
+        message: "m".into(),
+        quote: "the yard opens at seven".into(),
+    };
+    let edit = Edit::create("team/project_yard.md", text).resting_on(Basis::of(vec![said]));
+    bench.open().commit(Change { cause: Cause::Person, edits: vec![edit] }).unwrap();
+    save(&mut bench.open(), "team/project_gate.md", &memory_text("Gate", "the gate", "The gate is green."));
+    for turn in 0..3 {
+        bench.place = bench.place.clone().with_team(Team::Off);
+        let mut alone = bench.open();
+        save(&mut alone, &format!("project_{turn}.md"), &memory_text("Own", "own", &format!("Own thing {turn}.")));
+        assert!(alone.scan().entries.iter().all(|entry| !entry.is_shared()));
+        if turn == 1 {
+            std::fs::remove_file(bench.path("team/project_gate.md")).unwrap();
+        }
+        drop(alone);
+        bench.place = bench.place.clone().with_team(Team::On);
+        let memory = bench.open();
+        assert_eq!(memory.rests_on("team/project_yard.md").map(|basis| basis.trust), Some(Trust::Clean));
+        let outside: Vec<_> =
+            memory.log().unwrap().into_iter().filter(|change| change.cause == Cause::Outside).collect();
+        assert_eq!(outside.len(), usize::from(turn > 0), "{outside:?}");
+        assert!(outside.iter().all(|change| change.edits.len() == 1 && change.edits[0].path == "team/project_gate.md"));
+    }
+}

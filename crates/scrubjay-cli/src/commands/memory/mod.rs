@@ -4,7 +4,7 @@ mod care;
 mod change;
 mod look;
 
-use crate::arguments::{MemoryCommand, RememberFlags, UndoFlags};
+use crate::arguments::{ForgetFlags, MemoryCommand, RememberFlags, UndoFlags};
 use crate::failure::Failure;
 use crate::memories;
 use crate::memories::draft::Asked;
@@ -45,6 +45,11 @@ pub(super) fn remember(flags: &RememberFlags, workplace: &Workplace, paper: &Pap
     let text = change::given(&flags.text)?;
     let asked = Asked { text: &text, kind: flags.kind, scope: flags.whose.scope(), ..Asked::default() };
     change::add(&mut memories::open(workplace, paper)?, &asked, flags.trial, (workplace, paper))
+}
+
+/// `scrubjay forget`.
+pub(super) fn forget(flags: &ForgetFlags, workplace: &Workplace, paper: &Paper) -> Result<(), Failure> {
+    change::forget(&mut memories::open(workplace, paper)?, flags, (workplace, paper))
 }
 
 /// `scrubjay undo`.

@@ -122,6 +122,7 @@ impl Dream {
                 sorted.wait(judged, refusals.iter().map(Refusal::to_string));
             }
         }
+        sorted.lands.retain(|step| !step.is_removal() || !self.world.is_declined(step));
         match self.dreams.mode {
             Mode::Auto => {}
             Mode::Additive => {
@@ -285,35 +286,38 @@ impl Dreams {
         let receipt = self.memory.with(|memory| -> Result<Receipt, MemoryError> {
             memory.refresh()?;
             let edits = edits(memory, &proposal.steps)?;
-            memory.commit(Change { cause: Cause::Person, edits })
+            memory.commit(Change { cause: Cause::Proposal { id: proposal.id.clone() }, edits })
         })?;
-        proposal.standing = Standing::Applied;
-        proposal.write(&self.place.dreams).map_err(keeping)?;
+        self.decide(&mut proposal, Standing::Applied)?;
         Ok(receipt)
     }
 
-    /// Never propose this again.
+    /// Never propose this again, nor do it unasked.
     pub fn reject(&self, id: &str) -> Result<(), DreamError> {
-        let mut proposal = self.waiting(id)?;
-        proposal.standing = Standing::Rejected;
+        self.decide(&mut self.waiting(id)?, Standing::Rejected)
+    }
+
+    fn decide(&self, proposal: &mut Proposal, standing: Standing) -> Result<(), DreamError> {
+        (proposal.standing, proposal.decided) = (standing, Some(self.clock.now()));
         proposal.write(&self.place.dreams).map_err(keeping)
     }
 
-    /// Let one that was rejected wait again.
+    /// Let one that was decided on wait again.
     pub fn reopen(&self, id: &str) -> Result<(), DreamError> {
-        let mut proposal = self.standing(id, Standing::Rejected)?;
-        proposal.standing = Standing::Waiting;
+        let mut proposal = self.standing(id, &[Standing::Rejected, Standing::Applied])?;
+        (proposal.standing, proposal.decided) = (Standing::Waiting, None);
         proposal.write(&self.place.dreams).map_err(keeping)
     }
 
     fn waiting(&self, id: &str) -> Result<Proposal, DreamError> {
-        self.standing(id, Standing::Waiting)
+        self.standing(id, &[Standing::Waiting])
     }
 
-    fn standing(&self, id: &str, standing: Standing) -> Result<Proposal, DreamError> {
-        let proposal = Proposal::read(&self.place.dreams, id)?;
-        let stands = proposal.standing == standing;
-        stands.then_some(proposal).ok_or_else(|| DreamError::NoProposal(id.to_owned()))
+    /// The one that is called so, or begins so.
+    fn standing(&self, id: &str, wanted: &[Standing]) -> Result<Proposal, DreamError> {
+        let mut near = Proposal::standing(&self.place.dreams, wanted);
+        near.retain(|proposal| !id.is_empty() && proposal.id.starts_with(id));
+        near.pop().filter(|_| near.is_empty()).ok_or_else(|| DreamError::NoProposal(id.to_owned()))
     }
 }
 

@@ -31,15 +31,18 @@ pub use tidy::{Finding, Fix, Report};
 pub use trial::{Refusal, Tried};
 pub use world::Step;
 
-use super::{MemoryError, Place, SharedMemory};
+use super::{MemoryError, Place, SharedMemory, scope};
 use crate::clock::Clock;
 use crate::desk::Desk;
 use crate::errand::{Errand, Outcome};
 use crate::fence::fenced;
-use crate::gate::{Gate, Verdict};
+use crate::gate::Gate;
+use crate::ledger::breaker::Progress;
 use crate::limits::Limits;
 use crate::prompts;
 use crate::settings::{Settings, key};
+use crate::tool::Tool;
+use crate::tools::looking::Past;
 use copy::Workplace;
 use evidence::Evidence;
 use gates::Rhythm;
@@ -203,7 +206,20 @@ impl Dreams {
 
     /// What waits for the person, the newest first.
     pub fn proposals(&self) -> Vec<Proposal> {
-        Proposal::waiting(&self.place.dreams)
+        Proposal::standing(&self.place.dreams, &[Standing::Waiting])
+    }
+
+    /// What no dream does, because the person rejected it, or applied it and took it back, and those memories say what they said
+    /// then; the newest first.
+    pub fn declined(&self) -> Result<Vec<Proposal>, DreamError> {
+        let mut declined = Proposal::standing(&self.place.dreams, &[Standing::Rejected, Standing::Applied]);
+        self.memory.with(|memory| -> Result<(), MemoryError> {
+            memory.refresh()?;
+            let holds = |step: &Step| memory.scan.get(&step.path).map(|entry| &entry.digest) == step.base.as_ref();
+            declined.retain(|proposal| proposal.steps.iter().all(holds));
+            Ok(())
+        })?;
+        Ok(declined)
     }
 
     /// Where the memory lies.
@@ -284,9 +300,18 @@ impl Dream {
             .map_err(|error| DreamError::io("copying the memory", error))?;
         let readable = [root, &place.memory, sessions].map(|dir| dir.canonicalize().unwrap_or_else(|_| dir.clone()));
         let directive = self.directive(&copy);
-        let gate = permissions(readable.into_iter().chain([copy.clone()]).collect(), copy, parent);
+        let gate = scope::gate(readable.into_iter().chain([copy.clone()]).collect(), &copy, parent).named(ERRAND);
         let (name, turns) = (ERRAND.to_owned(), limits.dream_turns);
         Ok(Errand { name, directive, gate, turns, receipt: Box::new(|_| None) })
+    }
+
+    /// The parent's tools as a dream has them: under the same names, because the list is part of the cached prefix.
+    pub fn hands(&self, tools: &[Arc<dyn Tool>]) -> Arc<[Arc<dyn Tool>]> {
+        let Dreams { place, sessions, limits, .. } = &self.dreams;
+        let resolved = |dir: &PathBuf| dir.canonicalize().unwrap_or_else(|_| dir.clone());
+        let except = vec![resolved(&place.memory), resolved(&place.dreams)];
+        let past = Past { folder: resolved(sessions), except, lines: limits.past_lines };
+        tools.iter().map(|tool| scope::restrained(tool, &past)).collect()
     }
 
     fn directive(&self, copy: &Path) -> String {
@@ -315,17 +340,6 @@ impl Dream {
     }
 }
 
-/// What a dreaming fork may do: read in the project, the memory, the transcripts and its copy, write in its copy alone, and
-/// nothing that the session itself may not.
-fn permissions(readable: Vec<PathBuf>, copy: PathBuf, parent: Gate) -> Gate {
-    let scoped = Gate::scoped(readable, Some(copy.clone()));
-    Gate::new(move |tool, effect| match (scoped.decide(tool, effect), parent.decide(tool, effect)) {
-        (Verdict::Allow, Verdict::Deny(why)) if !matches!(effect, crate::tool::Effect::Writes(_)) => Verdict::Deny(why),
-        (verdict, _) => verdict,
-    })
-    .named(ERRAND)
-}
-
 /// How the model's part ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Judgement {
@@ -342,6 +356,8 @@ impl Judgement {
     pub fn of(outcome: &Outcome) -> Result<Self, DreamError> {
         use crate::errand::Ending;
         match &outcome.ending {
+            // Whoever said nothing judged nothing.
+            Ending::Done if matches!(outcome.progress(), Progress::None { .. }) => Ok(Judgement::Nobody),
             Ending::Done => Ok(Judgement::Finished),
             Ending::OutOfTurns => Ok(Judgement::Unfinished),
             Ending::Cancelled => Err(DreamError::Killed),

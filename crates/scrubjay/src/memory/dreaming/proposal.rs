@@ -20,7 +20,7 @@ pub enum Standing {
     Waiting,
     /// It was applied.
     Applied,
-    /// It was rejected, and is not proposed again.
+    /// It was rejected, and is neither proposed nor done again.
     Rejected,
 }
 
@@ -33,6 +33,9 @@ pub struct Proposal {
     pub at: Timestamp,
     /// How it stands.
     pub standing: Standing,
+    /// When the person decided on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decided: Option<Timestamp>,
     /// Why it waits.
     pub reasons: Vec<String>,
     /// What it would do, as `diff -u` shows it.
@@ -53,13 +56,15 @@ impl fmt::Display for Proposal {
 
 impl Proposal {
     pub(super) fn new(at: Timestamp, steps: Vec<Step>, reasons: Vec<String>) -> Self {
-        let said: String =
-            steps.iter().map(|step| format!("{}\n{}\n", step.path, step.after.as_deref().unwrap_or("\0"))).collect();
+        // A memory that says something else since is another matter.
+        let base = |step: &Step| step.base.as_ref().map(|base| base.as_str().to_owned()).unwrap_or_default();
+        let said = |step: &Step| format!("{}\n{}\n{}\n", step.path, base(step), step.after.as_deref().unwrap_or("\0"));
+        let said: String = steps.iter().map(said).collect();
         let id = Digest::of(said.as_bytes()).as_str()[..12].to_owned();
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
         let diff =
             steps.iter().map(|step| diff::unified(&step.path, &text(&step.before), &text(&step.after))).collect();
-        Self { id, at, standing: Standing::Waiting, reasons, diff, steps, tried: Tried::default() }
+        Self { id, at, standing: Standing::Waiting, decided: None, reasons, diff, steps, tried: Tried::default() }
     }
 
     fn file(dreams: &Path, id: &str) -> PathBuf {
@@ -88,13 +93,13 @@ impl Proposal {
         known.ok_or_else(|| DreamError::NoProposal(id.to_owned()))
     }
 
-    /// Those that wait, the newest first. What cannot be read is none.
-    pub(super) fn waiting(dreams: &Path) -> Vec<Self> {
+    /// Those that stand so, the newest first. What cannot be read is none.
+    pub(super) fn standing(dreams: &Path, wanted: &[Standing]) -> Vec<Self> {
         let entries = std::fs::read_dir(dreams).into_iter().flatten().flatten();
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
         let ids = names.filter_map(|name| name.strip_suffix(".json").map(str::to_owned));
         let mut found: Vec<Self> = ids.filter_map(|id| Self::read(dreams, &id).ok()).collect();
-        found.retain(|proposal| proposal.standing == Standing::Waiting);
+        found.retain(|proposal| wanted.contains(&proposal.standing));
         found.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| a.id.cmp(&b.id)));
         found
     }

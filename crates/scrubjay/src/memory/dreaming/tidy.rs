@@ -84,6 +84,17 @@ impl Finding {
     }
 }
 
+impl Fix {
+    /// The memory that says something else for it.
+    fn path(&self) -> &str {
+        match self {
+            Fix::Merged { kept: path, .. } | Fix::Dated(path) | Fix::Unlinked { path, .. } | Fix::Shortened(path) => {
+                path
+            }
+        }
+    }
+}
+
 impl fmt::Display for Fix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -160,7 +171,10 @@ pub(super) fn tidy(world: &World, days: &Days, around: &Around<'_>) -> (Vec<Step
         let least = least_used(world, &drafts, usize::try_from(over).unwrap_or(usize::MAX).min(NAMED));
         report.findings.insert(0, Finding::IndexTooLong { lines, most, least });
     }
-    (steps(world, drafts, &into, around.limits), report)
+    let mut steps = steps(world, drafts, &into, around.limits);
+    let declined: Vec<Step> = steps.extract_if(.., |step| world.is_left_alone(step)).collect();
+    report.fixes.retain(|fix| !declined.iter().any(|step| step.path == fix.path()));
+    (steps, report)
 }
 
 /// So many memories that earn their place least, the least first; of two that are worth the same the older one.

@@ -1,6 +1,7 @@
 //! The memories a dream works on, and the steps it would take. What nobody confirmed and what is shared with others is not
 //! among them: a dream neither reads it to a model nor changes it.
 
+use super::proposal::{Proposal, Standing};
 use crate::digest::Digest;
 use crate::limits::Limits;
 use crate::memory::provenance::Source;
@@ -32,12 +33,21 @@ impl Known {
     }
 }
 
+/// A memory, what it said, and what it says then.
+type Turn = (String, Option<Digest>, Option<Digest>);
+/// Memories as they were before they were put together.
+type Apart = HashSet<(String, Digest)>;
+
 /// All of them, by path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct World {
     pub(super) memories: BTreeMap<String, Known>,
-    /// What dreams had put together and the person took apart again: the memories of each, as they were before.
-    parted: Vec<HashSet<(String, Digest)>>,
+    /// What dreams had put together and the person took apart again, or would have and the person rejected: the memories of each, as
+    /// they were before.
+    parted: Vec<Apart>,
+    /// What dreams did and the person took back, or would have done and the person rejected: the memory, what it said, and what it
+    /// was to say.
+    declined: HashSet<Turn>,
 }
 
 /// What a dream would do to one memory, and what that rests on.
@@ -75,6 +85,10 @@ impl Step {
     pub fn is_removal(&self) -> bool {
         self.after.is_none() && self.into.is_none()
     }
+
+    fn turn(&self) -> Turn {
+        (self.path.clone(), self.base.clone(), self.after.as_ref().map(|text| Digest::of(text.as_bytes())))
+    }
 }
 
 impl World {
@@ -91,7 +105,23 @@ impl World {
             let used = uses.of(&entry.path);
             memories.insert(entry.path.clone(), Known { entry, text, topic, trust, sources, used });
         }
-        Ok(Self { memories, parted: parted(memory)? })
+        let (mut parted, mut declined) = taken_back(memory)?;
+        for Proposal { steps, .. } in Proposal::standing(&memory.place().dreams, &[Standing::Rejected]) {
+            parted.extend(unjoined(&steps));
+            declined.extend(steps.iter().map(Step::turn));
+        }
+        Ok(Self { memories, parted, declined })
+    }
+
+    /// Whether the person wanted none of just this.
+    pub(super) fn is_declined(&self, step: &Step) -> bool {
+        self.declined.contains(&step.turn())
+    }
+
+    /// Whether the person wanted nothing tidied in a memory that says this.
+    pub(super) fn is_left_alone(&self, step: &Step) -> bool {
+        let alone = step.merged.is_empty() && step.into.is_none();
+        alone && self.declined.iter().any(|(path, base, _)| *path == step.path && *base == step.base)
     }
 
     /// Whether the person took these two apart, and both are still what they were.
@@ -130,17 +160,31 @@ impl World {
     }
 }
 
-/// The memories of every dream that was taken back.
-fn parted(memory: &Memory) -> Result<Vec<HashSet<(String, Digest)>>, MemoryError> {
+/// What was done by every dream that was taken back, whether it had landed by itself or by the person.
+fn taken_back(memory: &Memory) -> Result<(Vec<Apart>, HashSet<Turn>), MemoryError> {
     let log = memory.log()?;
+    let dreamt = |change: &Recorded| matches!(change.cause, Cause::Dream | Cause::Proposal { .. });
     let undone = log.iter().filter_map(|change| match change.cause {
-        Cause::Undo { of } => log.iter().find(|change| change.id == of && change.cause == Cause::Dream),
+        Cause::Undo { of } => log.iter().find(|change| change.id == of && dreamt(change)),
         _ => None,
     });
-    let before = |change: &Recorded| {
+    let undone: Vec<&Recorded> = undone.collect();
+    let before = |change: &&Recorded| {
         change.edits.iter().filter_map(|edit| Some((edit.path.clone(), edit.before.clone()?))).collect()
     };
-    Ok(undone.map(before).collect())
+    let turns = undone.iter().flat_map(|change| &change.edits);
+    let turns = turns.map(|edit| (edit.path.clone(), edit.before.clone(), edit.after.clone()));
+    Ok((undone.iter().map(before).collect(), turns.collect()))
+}
+
+/// Memories that would have been put together.
+fn unjoined(steps: &[Step]) -> Vec<Apart> {
+    let known = |step: &Step| Some((step.path.clone(), step.base.clone()?));
+    let joined = |heir: &Step| {
+        let into = |step: &&Step| step.path == heir.path || step.into.as_ref() == Some(&heir.path);
+        steps.iter().filter(into).filter_map(known).collect::<Apart>()
+    };
+    steps.iter().map(joined).filter(|joined| joined.len() > 1).collect()
 }
 
 /// Where the facts of each memory went, at the end of the chain.

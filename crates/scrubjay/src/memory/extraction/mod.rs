@@ -20,21 +20,21 @@ pub use draft::Draft;
 pub use judge::{Accepted, Refusal, judge};
 pub use scribe::{Saved, Scribe, hands};
 
-use super::SharedMemory;
 use super::explicit::{self, Found};
 use super::footing::says_remember;
 use super::prompt::Mode;
 use super::recall::words;
 use super::shown::manifest_line;
+use super::{SharedMemory, scope};
 use crate::errand::Errand;
 use crate::fence::shown_path;
-use crate::gate::{Gate, Verdict};
+use crate::gate::Gate;
 use crate::limits::Limits;
 use crate::message::{Message, Origin, SessionId};
 use crate::prompts;
+use crate::secrets;
 use crate::settings::{Settings, key};
-use crate::tool::Effect;
-use crate::tools::{looking, resolve};
+use crate::tools::resolve;
 use crate::transcript::{Entry, Extracted, Transcript, Way};
 use evidence::Statement;
 pub(super) use evidence::{Heard, PASTED};
@@ -73,6 +73,8 @@ pub struct Grounds {
     statements: Vec<Statement>,
     /// What the person said outright.
     found: Vec<Found>,
+    /// Why nothing was found that was to be remembered.
+    unheard: Vec<&'static str>,
     /// Which of it vouches for what the model had said, where nobody else had spoken before.
     vouched: Vec<Vouched>,
 }
@@ -81,8 +83,8 @@ impl Grounds {
     /// Grounds on which nothing was said yet.
     pub fn new(session: SessionId, root: &Path, zone: TimeZone, limits: Arc<Limits>) -> Self {
         let (instructions, transcripts, root) = (Vec::new(), PathBuf::new(), resolve(root, ""));
-        let (statements, found, vouched) = (Vec::new(), Vec::new(), Vec::new());
-        Self { session, instructions, root, transcripts, zone, limits, statements, found, vouched }
+        let (statements, found, unheard, vouched) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { session, instructions, root, transcripts, zone, limits, statements, found, unheard, vouched }
     }
 
     /// The same, with instruction files that are read anyway.
@@ -110,8 +112,25 @@ impl Grounds {
         let confirmed = answered.filter(confirms).map(|answer| Statement::by_model(answer));
         let statements = confirmed.into_iter().chain(evidence::statements(fresh, is_ours)).collect();
         let vouched = vouching::vouched(&found, session);
-        Self { statements, found, vouched, ..self }
+        let unheard = unheard(fresh, &found);
+        Self { statements, found, unheard, vouched, ..self }
     }
+}
+
+/// Why nothing was found in messages that want something remembered. What came before the last one may have been taken back since.
+fn unheard(fresh: &[Arc<Message>], found: &[Found]) -> Vec<&'static str> {
+    let asked = fresh.iter().filter(|message| message.origin == Origin::Person).rev().enumerate();
+    let why = |(at, message): (usize, &Arc<Message>)| {
+        let own = Heard::of(&message.text()).own;
+        let heard = !says_remember(&own) || found.iter().any(|found| found.message == message.id);
+        match at {
+            _ if heard => None,
+            _ if !secrets::scan(&own).is_empty() => Some("it holds a credential, and those are never kept"),
+            0 => Some("what to keep is not clear enough for code alone; `/remember WORDS` keeps them as they are"),
+            _ => None,
+        }
+    };
+    asked.filter_map(why).collect()
 }
 
 /// Whether memories are looked for at all.
@@ -230,27 +249,11 @@ fn manifest(memory: &SharedMemory, limits: &Limits) -> String {
     if lines.is_empty() { prompts::MEMORY_EMPTY_INDEX.trim_end().to_owned() } else { lines.join("\n") }
 }
 
-/// Tools that are of use here.
-const USEFUL: [&str; 6] = ["Read", "Grep", "Glob", "Bash", "Write", "Edit"];
-
-/// Reads in the project, the memory and past sessions; writes in the memory; what the person refuses stays refused.
+/// Reads in the project, the memory and past sessions; writes in the memory.
 fn gate(grounds: &Grounds, memory: &Path, parent: Gate) -> Gate {
     let readable = [&grounds.root, memory, &grounds.transcripts];
     let readable = readable.into_iter().filter(|place| !place.as_os_str().is_empty()).map(Path::to_owned).collect();
-    let scoped = Gate::scoped(readable, Some(memory.to_owned()));
-    Gate::new(move |tool, effect| {
-        if !USEFUL.contains(&tool) {
-            return Verdict::Deny(prompts::EXTRACTION_OTHER_TOOL.trim_end().to_owned());
-        }
-        match effect {
-            Effect::Runs { command, .. } => Verdict::Deny(looking::refusal(command).unwrap_or_default()),
-            Effect::Reads(_) => match parent.decide(tool, effect) {
-                denied @ Verdict::Deny(_) => denied,
-                _ => scoped.decide(tool, effect),
-            },
-            effect => scoped.decide(tool, effect),
-        }
-    })
+    scope::gate(readable, memory, parent)
 }
 
 #[cfg(test)]

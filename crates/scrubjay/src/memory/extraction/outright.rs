@@ -2,6 +2,7 @@
 //! forgotten is removed where it is clear what they mean.
 
 use super::super::explicit::{Found, Said};
+use super::super::footing::says_remember;
 use super::super::journal::Cause;
 use super::super::likeness::{Taken, is_contrary};
 use super::super::recall::content_words;
@@ -15,11 +16,15 @@ impl Scribe {
     pub fn take_down(&self) {
         for found in &self.grounds.found {
             match &found.said {
-                // What is refused is counted, and the reason stands in what is done.
-                Said::Remember(topic) => drop(self.save(&self.draft(topic, found))),
+                // What is refused is counted, and who asked for it is told the reason.
+                Said::Remember(topic) => {
+                    let refused = self.save(&self.draft(topic, found)).err();
+                    self.lock().unkept.extend(refused.filter(|_| says_remember(&found.quote)));
+                }
                 Said::Forget(words) => self.forget(words),
             }
         }
+        self.lock().unkept.extend(self.grounds.unheard.iter().map(|why| (*why).to_owned()));
     }
 
     /// Do what the person wanted forgotten. Blocks.

@@ -1,9 +1,9 @@
 //! The hands of an extraction: the parent's tools by name, of which the shell starts nothing and writing passes the filter.
 
-use super::super::SharedMemory;
 use super::super::journal::{Cause, ChangeId};
 use super::super::provenance::Trust;
 use super::super::store::Change;
+use super::super::{SharedMemory, scope};
 use super::Grounds;
 use super::draft::Draft;
 use super::judge::{Accepted, judge};
@@ -11,8 +11,7 @@ use crate::digest::Digest;
 use crate::prompts;
 use crate::tool::Tool;
 use crate::tools::edit::Edit;
-use crate::tools::grep::Grep;
-use crate::tools::looking::{Looking, Past};
+use crate::tools::looking::Past;
 use crate::tools::write::Write;
 use crate::tools::{Keeper, Kept, Replacement};
 use std::path::Path;
@@ -38,6 +37,8 @@ pub struct Saved {
     pub removed: Vec<(String, ChangeId)>,
     /// Why writes were refused.
     pub refused: Vec<String>,
+    /// Why something is not kept that the person wanted remembered.
+    pub unkept: Vec<String>,
 }
 
 impl Saved {
@@ -62,6 +63,7 @@ impl Saved {
             format!("Memory forgotten: {file} · bring it back with `scrubjay memory undo {change}`")
         };
         told.extend(self.removed.iter().map(gone));
+        told.extend(self.unkept.iter().map(|why| format!("Not remembered: {}", why.trim_start_matches("not saved: "))));
         told
     }
 }
@@ -138,20 +140,14 @@ pub fn hands(tools: &[Arc<dyn Tool>], scribe: &Arc<Scribe>) -> Arc<[Arc<dyn Tool
     let grounds = &scribe.grounds;
     let past = Past {
         folder: grounds.transcripts.clone(),
-        except: scribe.memory.dir().to_owned(),
+        except: vec![scribe.memory.dir().to_owned()],
         lines: grounds.limits.past_lines,
     };
-    let past = (!past.folder.as_os_str().is_empty()).then_some(past);
     let hand = |tool: &Arc<dyn Tool>| -> Arc<dyn Tool> {
         match tool.spec().name.as_str() {
             "Write" => Arc::new(Write::kept_by(Some(keeper.clone()))),
             "Edit" => Arc::new(Edit::kept_by(Some(keeper.clone()))),
-            "Bash" => Arc::new(Looking::instead_of(tool.spec().clone(), past.clone())),
-            "Grep" => match past.clone() {
-                Some(past) => Arc::new(Grep::new().with_past(past)),
-                None => tool.clone(),
-            },
-            _ => tool.clone(),
+            _ => scope::restrained(tool, &past),
         }
     };
     tools.iter().map(hand).collect()

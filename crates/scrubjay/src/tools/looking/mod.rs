@@ -26,8 +26,8 @@ use tokio_util::sync::CancellationToken;
 pub struct Past {
     /// Where they lie.
     pub folder: PathBuf,
-    /// A folder in there that is no past session.
-    pub except: PathBuf,
+    /// Folders in there that are no past sessions.
+    pub except: Vec<PathBuf>,
     /// How many lines are shown.
     pub lines: u64,
 }
@@ -35,7 +35,7 @@ pub struct Past {
 impl Past {
     /// Whether a file is part of a past session.
     pub(super) fn holds(&self, path: &Path) -> bool {
-        path.starts_with(&self.folder) && !path.starts_with(&self.except)
+        path.starts_with(&self.folder) && !self.except.iter().any(|except| path.starts_with(except))
     }
 
     pub(super) fn most(&self) -> usize {

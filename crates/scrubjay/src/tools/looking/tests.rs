@@ -141,7 +141,7 @@ async fn of_past_sessions_only_the_last_matching_lines_are_shown() {
     let (_held, root) = folder();
     let lines: String = (0..200).map(|n| format!("{{\"said\":\"tea {n}\"}}\n")).collect();
     std::fs::write(root.join("old.jsonl"), lines).unwrap();
-    let past = Past { folder: root.clone(), except: root.join("notes"), lines: 50 };
+    let past = Past { folder: root.clone(), except: vec![root.join("notes")], lines: 50 };
     let found = look(&root, "grep -r tea .", Some(past)).await.unwrap();
     let shown: Vec<&str> = found.lines().filter(|line| line.contains("said")).collect();
     assert_eq!(shown.len(), 50);
