@@ -600,7 +600,12 @@ async fn of_an_agent_and_its_sub_agent_only_the_first_learns() {
         None => Ok(Turn::call("Agent", task.clone())),
     }));
     let staff = Staff::new(Definitions::built_in(&Limits::default()));
-    let (mut story, _memory) = begun(Setting::new(model.clone()).staff(staff));
+    let home = Home::new().unwrap();
+    let memory = open(&home);
+    let keeper: Arc<dyn Keeper> = Arc::new(memory.clone());
+    let hands = tools::kept_by(Some(keeper), &[], &Limits::default());
+    let setting = Setting::new(model.clone()).switch("layers.recall", "false").tools(hands).staff(staff);
+    let mut story = learning(setting.begin_in(home).unwrap(), &memory);
     story.ask("Tell somebody to remember the day.").await.unwrap();
     settle(&mut story).await;
     let sent = model.prompts();
