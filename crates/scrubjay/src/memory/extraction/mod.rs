@@ -117,12 +117,20 @@ impl Grounds {
     }
 }
 
+/// Whether a sentence is nothing but the wish that something is remembered, and not one among others or of somebody else.
+fn begins_with_remember(text: &str) -> bool {
+    const WISHES: [&str; 5] = ["remember ", "remember:", "please remember", "记住", "请记住"];
+    let lower = text.to_lowercase();
+    let mut sentences = lower.split_inclusive(['.', '!', '?', '\n', '。', '！', '？']).map(str::trim);
+    sentences.any(|sentence| WISHES.iter().any(|wish| sentence.starts_with(wish)) && !sentence.ends_with(['?', '？']))
+}
+
 /// Why nothing was found in messages that want something remembered. What came before the last one may have been taken back since.
 fn unheard(fresh: &[Arc<Message>], found: &[Found]) -> Vec<&'static str> {
     let asked = fresh.iter().filter(|message| message.origin == Origin::Person).rev().enumerate();
     let why = |(at, message): (usize, &Arc<Message>)| {
         let own = Heard::of(&message.text()).own;
-        let heard = !says_remember(&own) || found.iter().any(|found| found.message == message.id);
+        let heard = !begins_with_remember(&own) || found.iter().any(|found| found.message == message.id);
         match at {
             _ if heard => None,
             _ if !secrets::scan(&own).is_empty() => Some("it holds a credential, and those are never kept"),

@@ -2,14 +2,13 @@
 //! forgotten is removed where it is clear what they mean.
 
 use super::super::explicit::{Found, Said};
-use super::super::footing::says_remember;
 use super::super::journal::Cause;
 use super::super::likeness::{Taken, is_contrary};
 use super::super::recall::content_words;
 use super::super::store::{Change, Edit};
 use super::super::{Entry, Kind, Memory, Scope, Team, Topic, scope_of};
-use super::Scribe;
 use super::draft::Draft;
+use super::{Scribe, begins_with_remember};
 
 impl Scribe {
     /// Do what the person said outright. Blocks.
@@ -19,7 +18,7 @@ impl Scribe {
                 // What is refused is counted, and who asked for it is told the reason.
                 Said::Remember(topic) => {
                     let refused = self.save(&self.draft(topic, found)).err();
-                    self.lock().unkept.extend(refused.filter(|_| says_remember(&found.quote)));
+                    self.lock().unkept.extend(refused.filter(|_| begins_with_remember(&found.quote)));
                 }
                 Said::Forget(words) => self.forget(words),
             }
