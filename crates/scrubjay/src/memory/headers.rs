@@ -13,7 +13,7 @@ use std::time::Duration;
 
 const NAME: &str = "headers";
 const STEP: &str = "in_step";
-const FORMAT: &str = "1";
+const FORMAT: &str = "2";
 /// A file that changed this shortly before the table was written may have changed again without a trace.
 const TICK: i64 = Duration::from_millis(20).as_nanos() as i64;
 

@@ -128,13 +128,17 @@ fn without_targets(text: &str) -> String {
     let mut parts = text.split("](");
     let mut out = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        let target = part.split_once(')').filter(|(target, _)| target.ends_with(".md") && !target.contains(':'));
+        let target = part.split_once(')').filter(|(target, _)| is_memory(target));
         match target {
             Some((_, rest)) => out.push_str(&format!("] {rest}")),
             None => out.push_str(&format!("]({part}")),
         }
     }
     out
+}
+
+fn is_memory(target: &str) -> bool {
+    target.trim_end_matches('>').ends_with(".md") && !target.contains(':')
 }
 
 /// Whether these words stand in those, in their order.
