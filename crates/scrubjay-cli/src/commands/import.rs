@@ -32,6 +32,8 @@ use std::time::SystemTime;
 const INSTRUCTIONS: [&str; 4] = ["CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "GEMINI.md"];
 const DEEPEST: usize = 8;
 const DESCRIPTION_CHARS: usize = 120;
+/// How many headings tell what a file of instructions is about.
+const HEADINGS: usize = 12;
 
 /// A memory that would come in.
 struct Candidate {
@@ -224,13 +226,14 @@ fn readable(file: &Path, limits: &Limits) -> Result<String, String> {
 fn reference(file: &Path, text: &str) -> (String, String) {
     let (called, folder) = (file_name(file), file.parent().map(file_name).unwrap_or_default());
     let about = text.lines().map(|line| line.trim_start_matches(['#', ' '])).find(|line| !line.is_empty());
-    let path = file.display();
+    let headings = text.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches(['#', ' ']));
+    let headings: String = headings.take(HEADINGS).map(|heading| format!("- {}\n", links::read(heading))).collect();
     let topic = Topic {
         name: format!("{called} of {folder}"),
-        description: cut(&format!("instructions for agents: {}", about.unwrap_or_default()), DESCRIPTION_CHARS),
+        description: cut(&format!("instructions: {}", about.unwrap_or_default()), DESCRIPTION_CHARS),
         kind: Kind::Reference,
-        // Where it lies is a link and no sentence: two files in two places contradict nobody.
-        body: format!("[{called}](<{path}>)\n\nRead it there: it may have changed since.\n"),
+        // Where it lies and what it is about, and no sentence: two files contradict nobody and are not one.
+        body: format!("[{called}](<{}>)\n\n{headings}", file.display()).trim_end().to_owned() + "\n",
     };
     (topic.file_name(), topic.text())
 }
@@ -255,7 +258,7 @@ fn path_here(below: &str) -> String {
 fn about(body: &str) -> Option<String> {
     let lines = body.lines().map(|line| line.trim().trim_start_matches(['-', '*', '+', '>', ' ']));
     let mut said = lines.filter(|line| !line.starts_with('#') && line.contains(char::is_alphanumeric));
-    said.next().map(|line| cut(line, DESCRIPTION_CHARS))
+    said.next().map(|line| cut(&links::read(line), DESCRIPTION_CHARS))
 }
 
 /// The type that a file's name begins with, where its header speaks of none.
@@ -533,6 +536,7 @@ mod tests {
     #[test]
     fn what_a_text_is_about() {
         assert_eq!(about("# Home\n\n---\n- [[Birds]] and more\n").as_deref(), Some("[[Birds]] and more"));
+        assert_eq!(about("> see [the *plan*](Plan.md)\n").as_deref(), Some("see the plan"));
         assert_eq!(about("# Only\n***\n"), None);
     }
 

@@ -73,10 +73,7 @@ pub(crate) fn find(memory: &Memory, typed: &str) -> Result<Entry, Failure> {
         return Ok(entry.clone());
     }
     let titled: Vec<&Entry> = entries.iter().filter(|entry| name::fold(&entry.name) == fold).collect();
-    let is_named = |entry: &&Entry| {
-        let path = name::fold(&entry.path);
-        path.rsplit_once('/').is_some_and(|(_, file)| file == fold || stem(file) == fold)
-    };
+    let is_named = |entry: &&Entry| is_last(&entry.path, &fold);
     let meant = if titled.is_empty() { entries.iter().filter(is_named).collect() } else { titled };
     match meant.as_slice() {
         [one] => Ok((*one).clone()),
@@ -91,6 +88,11 @@ pub(crate) fn find(memory: &Memory, typed: &str) -> Result<Entry, Failure> {
     }
 }
 
+/// Whether a path leads through folders to a file of this name.
+fn is_last(path: &str, fold: &str) -> bool {
+    name::fold(path).rsplit_once('/').is_some_and(|(_, file)| file == fold || stem(file) == fold)
+}
+
 /// A memory that was removed and may come back: its path.
 pub(crate) fn find_removed(memory: &Memory, typed: &str) -> Result<String, Failure> {
     let log = memory.log()?;
@@ -103,7 +105,7 @@ pub(crate) fn find_removed(memory: &Memory, typed: &str) -> Result<String, Failu
     let fold = name::fold(typed.trim());
     // Its title is not known any more, but a name was made of it.
     let titled = format!("_{}", name::slug_of(typed));
-    let is_file = |path: &&&str| name::fold(path) == fold || name::fold(stem(path)) == fold;
+    let is_file = |path: &&&str| name::fold(path) == fold || name::fold(stem(path)) == fold || is_last(path, &fold);
     let meant = gone.iter().find(is_file).or_else(|| gone.iter().find(|path| stem(path).ends_with(&titled)));
     match meant {
         Some(path) => Ok((*path).to_owned()),

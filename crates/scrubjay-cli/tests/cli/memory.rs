@@ -560,7 +560,13 @@ async fn a_vault_keeps_its_folders_and_its_links_stay_true() {
         assert_eq!(gone(&stage, name), missing, "{name}");
     }
     let checked = stage.run(&["memory", "check", "--json"]).ended_with(0).json();
-    assert_eq!(checked["pollution"]["reasons"]["contradicted"], json!([]), "two references contradict nobody");
+    for reason in ["contradicted", "duplicate"] {
+        assert_eq!(checked["pollution"]["reasons"][reason], json!([]), "two references are two");
+    }
+    let reference = read("reference_claude_md_of_vault");
+    assert!(reference.ends_with("/vault/CLAUDE.md>)\n\n- Build\n"), "{reference}");
+    let birds = stage.run(&["memory", "show", "birds", "--json"]).ended_with(0).json();
+    assert_eq!(birds["description"], "Back home, by root, gone, `[x](../Home.md)`");
     assert_eq!(checked["pollution"]["reasons"]["drifted"], json!(["projects/birds.md"]));
     assert_eq!(gone(&stage, "reference_claude_md_of_vault"), json!([]));
     fs::remove_file(vault.join("CLAUDE.md")).unwrap();
@@ -574,6 +580,8 @@ async fn a_vault_keeps_its_folders_and_its_links_stay_true() {
     stage.run(&["undo"]).ended_with(0);
     assert_eq!(names(&stage), ["home.md"]);
     assert_eq!(files(file(&stage, "home").parent().unwrap()).len(), 2, "the index and what was there before");
+    stage.run(&["memory", "restore", "my_note"]).ended_with(0);
+    assert_eq!(names(&stage), ["home.md", "some_folder/my_note.md"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

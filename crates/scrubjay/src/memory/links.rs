@@ -39,6 +39,20 @@ pub fn relinked(text: &str, to: impl Fn(&str) -> Option<String>) -> String {
     out + &text[end..]
 }
 
+/// A line as it is read: of its links the words, and no marks but those of code.
+pub fn read(line: &str) -> String {
+    let mut words = String::new();
+    for event in Parser::new(line) {
+        match event {
+            Event::Text(text) => words.push_str(&text),
+            Event::Code(code) => words.push_str(&format!("`{code}`")),
+            Event::SoftBreak | Event::HardBreak => words.push(' '),
+            _ => {}
+        }
+    }
+    words
+}
+
 /// A path without the escapes of addresses: `a%20b.md`.
 fn decoded(path: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(path.len());
@@ -110,6 +124,12 @@ mod tests {
         ] {
             assert_eq!(relinked(text, to), moved, "{text}");
         }
+    }
+
+    #[test]
+    fn a_line_is_read_without_its_marks() {
+        let line = "Back **home** to [the *plan*](../Plan.md \"t\"), `src/a.rs`, [[Birds]] ![p](p.png)";
+        assert_eq!(read(line), "Back home to the plan, `src/a.rs`, [[Birds]] p");
     }
 
     #[test]

@@ -124,7 +124,7 @@ impl Saying {
 }
 
 /// A text without the memories its links lead to: where they lie is not what it says.
-fn without_targets(text: &str) -> String {
+pub(super) fn without_targets(text: &str) -> String {
     let mut parts = text.split("](");
     let mut out = parts.next().unwrap_or_default().to_owned();
     for part in parts {
