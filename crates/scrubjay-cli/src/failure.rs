@@ -1,5 +1,6 @@
 //! How things go wrong for a person: what happened, what to do, and the exit code a script can rely on.
 
+use crate::paper::spelled_out;
 use scrubjay::context::compaction::boundary::NotCompacted;
 use scrubjay::context::spans::NotHidden;
 use scrubjay::model::ModelError;
@@ -106,14 +107,13 @@ impl Failure {
 
     /// The failure as JSON on one line, for scripts.
     pub(crate) fn to_json(&self) -> String {
-        serde_json::json!({
+        spelled_out(&serde_json::json!({
             "schema": "scrubjay.error/1",
             "tool_version": env!("CARGO_PKG_VERSION"),
             "error": self.message,
             "fix": self.fix,
             "exit_code": self.exit.code(),
-        })
-        .to_string()
+        }))
     }
 }
 

@@ -177,7 +177,7 @@ impl Paper {
 
     /// Data for a script: every object says what it is and who made it.
     pub(crate) fn json(&self, schema: &str, data: Value) -> Result<(), Failure> {
-        self.line(&enveloped(schema, data).to_string())
+        self.line(&spelled_out(&enveloped(schema, data)))
     }
 
     /// Something beside the data. A closed standard error is nobody's loss.
@@ -223,6 +223,24 @@ pub(crate) fn enveloped(schema: &str, data: Value) -> Value {
         whole.extend(data);
     }
     whole
+}
+
+/// JSON as it is written: what hides in a text or steers a terminal is escaped, so that whoever parses it has every character and
+/// whoever looks at it is not deceived.
+pub(crate) fn spelled_out(data: &Value) -> String {
+    let json = data.to_string();
+    if matches!(shown(&json), Cow::Borrowed(_)) {
+        return json;
+    }
+    let mut out = String::with_capacity(json.len());
+    for letter in json.chars() {
+        let (mut one, mut pair) = ([0; 4], [0; 2]);
+        match shown(letter.encode_utf8(&mut one)) {
+            Cow::Borrowed(plain) => out.push_str(plain),
+            Cow::Owned(_) => letter.encode_utf16(&mut pair).iter().for_each(|unit| out += &format!("\\u{unit:04x}")),
+        }
+    }
+    out
 }
 
 /// Standard output is gone. A reader that has seen enough is no failure.
@@ -334,6 +352,18 @@ mod tests {
         assert_eq!(wrapped("a jay hides seeds", 9), "a jay\nhides\nseeds");
         assert_eq!(wrapped("unbreakable words", 4), "unbreakable\nwords");
         assert_eq!((wrapped("", 4).as_str(), wrapped("a\nb", 9).as_str()), ("", "a\nb"));
+    }
+
+    // spec: X3
+    #[test]
+    fn json_escapes_what_deceives_a_terminal_and_loses_nothing() {
+        let text = "a\u{9b}31m \u{7f} \u{202e} \u{2066} \u{e0041} \u{200b} \u{1b}[0m می\u{200c}خواهم 👩\u{200d}💻 ❤\u{fe0f} \"q\" \\ é\n";
+        let written = spelled_out(&json!({ "text": text }));
+        let read: Value = serde_json::from_str(&written).unwrap();
+        assert_eq!(read["text"], text);
+        assert_eq!(shown(&written), written, "nothing in it hides");
+        assert!(written.contains("é") && written.contains("💻"), "{written}");
+        assert_eq!(spelled_out(&json!({ "a": "é 💻" })), "{\"a\":\"é 💻\"}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::chosen;
 use crate::arguments::ContextFlags;
 use crate::failure::Failure;
-use crate::paper::{Form, Paper, Tone, percent, short};
+use crate::paper::{Form, Paper, Tone, enveloped, percent, short, spelled_out};
 use crate::report::{ago, clipped};
 use crate::service::Service;
 use crate::shelf::{Place, Shelf, asked, damage_in_words, title};
@@ -60,7 +60,7 @@ fn shown(window: &Window, place: &Place, paper: &Paper) -> Result<String, Failur
     }
     let mut data = window.json();
     data["session_id"] = place.id.as_str().into();
-    Ok(crate::paper::enveloped("context", data).to_string())
+    Ok(spelled_out(&enveloped("context", data)))
 }
 
 /// The session's own model, unless another was asked for.

@@ -12,11 +12,13 @@ use scrubjay::tools::shown_path;
 use serde_json::{Value, json};
 use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// A file that goes out.
 struct Leaving {
     path: String,
     text: String,
+    modified: SystemTime,
 }
 
 pub(super) fn run(flags: &ExportFlags, workplace: &Workplace, paper: &Paper) -> Result<(), Failure> {
@@ -55,7 +57,7 @@ fn leaving(memory: &Memory) -> Result<(Vec<Leaving>, usize), Failure> {
         let Some((_, text)) = memory.text(&entry.path)? else { continue };
         let clean = secrets::redact(&text, &key);
         redacted += usize::from(clean != text);
-        files.push(Leaving { path: entry.path.clone(), text: clean });
+        files.push(Leaving { path: entry.path.clone(), text: clean, modified: entry.modified().into() });
     }
     Ok((files, redacted))
 }
@@ -103,9 +105,11 @@ fn write(to: &Path, files: &[Leaving], memory: &Memory) -> Result<(), Failure> {
         write_private(&path, text.as_bytes()).map_err(|error| failed(&path, error))
     };
     for file in files {
-        put(to.join(&file.path), &file.text)?;
+        let path = to.join(&file.path);
+        put(path.clone(), &file.text)?;
+        memories::keep_age(&path, file.modified);
     }
-    let index = memory.index()?.text;
+    let index = memory.whole_index()?;
     let key = uuid::Uuid::now_v7().into_bytes();
     put(to.join(name::INDEX), &secrets::redact(&index, &key))
 }

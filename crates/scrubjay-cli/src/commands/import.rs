@@ -1,5 +1,7 @@
 //! `scrubjay import`: memories from elsewhere, copied and never moved, as one change that can be taken back.
 //!
+//! Folders stay folders, and a link between two files leads to where the other one is now.
+//!
 //! What comes in is what a file says, not what the person said. They asked for it by name, so it counts as confirmed by
 //! them; it is never taken for their own words.
 
@@ -12,21 +14,26 @@ use crate::paper::{Form, Paper, size};
 use crate::workplace::Workplace;
 use scrubjay::digest::Digest;
 use scrubjay::foreign::Agent;
+use scrubjay::frontmatter;
 use scrubjay::limits::Limits;
 use scrubjay::memory::draft::cut;
-use scrubjay::memory::{Basis, Cause, Change, Edit, FileDiff, Kind, Memory, Source, Speaker, Topic, Trust, What, name};
+use scrubjay::memory::{
+    Basis, Cause, Change, Edit, FileDiff, Kind, Memory, Source, Speaker, Topic, Trust, What, links, name,
+};
 use scrubjay::secrets;
 use scrubjay::tools::{shown, shown_path};
 use serde_json::json;
 use std::collections::{HashMap, HashSet};
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
 
 /// Files that tell an agent what to do. They are referred to, not copied: they are read where they lie.
 const INSTRUCTIONS: [&str; 4] = ["CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "GEMINI.md"];
 const DEEPEST: usize = 8;
 const DESCRIPTION_CHARS: usize = 120;
+/// How many headings tell what a file of instructions is about.
+const HEADINGS: usize = 12;
 
 /// A memory that would come in.
 struct Candidate {
@@ -82,8 +89,8 @@ pub(super) fn run(flags: &ImportFlags, workplace: &Workplace, paper: &Paper) -> 
     let (came, cause) = (edits.len(), Cause::Import { from: from.display().to_string() });
     let receipt = memory.commit(Change { cause, edits })?;
     for (outcome, age) in receipt.outcomes.iter().zip(ages) {
-        if outcome.what == What::Saved {
-            keep_age(&memory.place().memory.join(&outcome.path), age);
+        if let Some(age) = age.filter(|_| outcome.what == What::Saved) {
+            memories::keep_age(&memory.place().memory.join(&outcome.path), age);
         }
     }
     plan.tell(&Told::of(receipt, &memory), came, paper)
@@ -164,7 +171,7 @@ impl<'a> Haul<'a> {
             reference(file, &text)
         } else {
             let text = headed(&text, &below, self.lines.get(&below), self.limits);
-            (format!("{}.md", name::slug_of(stem(&below))), text)
+            (path_here(&below), text)
         };
         self.push(file, path, text);
     }
@@ -176,12 +183,9 @@ impl<'a> Haul<'a> {
             return;
         }
         let kept: Vec<&str> = index.lines().filter(|line| pointed(line).is_none()).collect();
-        let topic = Topic {
-            name: "What the index said".to_owned(),
-            description: "prose from the index of an imported memory".to_owned(),
-            kind: Kind::Untyped,
-            body: format!("{}\n", kept.join("\n").trim()),
-        };
+        let body = format!("{}\n", kept.join("\n").trim());
+        let (name, description) = ("What the index said".to_owned(), about(&body).unwrap_or_default());
+        let topic = Topic { name, description, kind: Kind::Untyped, body };
         self.push(file, "note_what_the_index_said.md".to_owned(), topic.text());
     }
 
@@ -222,11 +226,14 @@ fn readable(file: &Path, limits: &Limits) -> Result<String, String> {
 fn reference(file: &Path, text: &str) -> (String, String) {
     let (called, folder) = (file_name(file), file.parent().map(file_name).unwrap_or_default());
     let about = text.lines().map(|line| line.trim_start_matches(['#', ' '])).find(|line| !line.is_empty());
+    let headings = text.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches(['#', ' ']));
+    let headings: String = headings.take(HEADINGS).map(|heading| format!("- {}\n", links::read(heading))).collect();
     let topic = Topic {
         name: format!("{called} of {folder}"),
-        description: cut(&format!("instructions for agents: {}", about.unwrap_or_default()), DESCRIPTION_CHARS),
+        description: cut(&format!("instructions: {}", about.unwrap_or_default()), DESCRIPTION_CHARS),
         kind: Kind::Reference,
-        body: format!("The file lies at `{}`. Read it there: it may have changed since.\n", file.display()),
+        // Where it lies and what it is about, and no sentence: two files contradict nobody and are not one.
+        body: format!("[{called}](<{}>)\n\n{headings}", file.display()).trim_end().to_owned() + "\n",
     };
     (topic.file_name(), topic.text())
 }
@@ -235,20 +242,47 @@ fn file_name(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// The same text under a header that has a name and a description; what the header says besides stays.
+/// Where a file of a folder goes: into the same folders, under plain names. What is shared and what is a log here is not so
+/// because of a folder's name elsewhere.
+fn path_here(below: &str) -> String {
+    let (folders, file) = below.split_at(below.rfind('/').map_or(0, |at| at + 1));
+    let mut path: String = folders.split_terminator('/').map(|folder| name::slug_of(folder) + "/").collect();
+    if [name::TEAM, name::LOGS].iter().any(|reserved| path.split('/').next() == Some(*reserved)) {
+        path = path.replacen('/', "_", 1);
+    }
+    path.push_str(&format!("{}.md", name::slug_of(stem(file))));
+    if name::parts(&path).is_ok() { path } else { format!("{}.md", name::slug_of(stem(below))) }
+}
+
+/// What a text is about: its first line that is neither a heading nor a rule, without the mark of a list.
+fn about(body: &str) -> Option<String> {
+    let lines = body.lines().map(|line| line.trim().trim_start_matches(['-', '*', '+', '>', ' ']));
+    let mut said = lines.filter(|line| !line.starts_with('#') && line.contains(char::is_alphanumeric));
+    said.next().map(|line| cut(&links::read(line), DESCRIPTION_CHARS))
+}
+
+/// The type that a file's name begins with, where its header speaks of none.
+fn kind_of(topic: &Topic, text: &str, file: &str, limits: &Limits) -> Kind {
+    let says = topic.kind != Kind::Untyped || frontmatter::parse(text, &["type"], limits).get("type").is_some();
+    let begins = || file.split(['_', '-']).next().map_or(Kind::Untyped, Kind::of);
+    if says { topic.kind } else { begins() }
+}
+
+/// The same text under a header that has a name, a description and, where its file's name tells it, a type; what the header
+/// says besides stays.
 fn headed(text: &str, below: &str, line: Option<&IndexLine>, limits: &Limits) -> String {
     let topic = Topic::read(text, limits);
-    if !topic.name.is_empty() && !topic.description.is_empty() {
+    let stem = stem(below).rsplit('/').next().unwrap_or_default().to_owned();
+    let kind = kind_of(&topic, text, &stem, limits);
+    if !topic.name.is_empty() && !topic.description.is_empty() && topic.kind == kind {
         return text.to_owned();
     }
     let heading = topic.body.lines().find_map(|line| line.strip_prefix("# ")).map(str::trim).map(str::to_owned);
-    let stem = stem(below).rsplit('/').next().unwrap_or_default().to_owned();
-    let first = topic.body.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
     let or = |own: &str, other: Option<String>| if own.is_empty() { other.unwrap_or_default() } else { own.to_owned() };
-    let named = or(&topic.name, line.map(|line| line.title.clone()).or(heading).or(Some(stem)));
-    let about = line.map(|line| line.hook.clone()).filter(|hook| !hook.is_empty());
-    let about = or(&topic.description, about.or(first.map(|first| cut(first, DESCRIPTION_CHARS))));
-    Topic { name: named, description: about, ..topic }.text_over(text, limits)
+    let name = or(&topic.name, line.map(|line| line.title.clone()).or(heading).or(Some(stem)));
+    let hook = line.map(|line| line.hook.clone()).filter(|hook| !hook.is_empty());
+    let description = or(&topic.description, hook.or_else(|| about(&topic.body)));
+    Topic { name, description, kind, ..topic }.text_over(text, limits)
 }
 
 /// What an index says about one file.
@@ -271,39 +305,108 @@ fn index_lines(index: &str) -> HashMap<String, IndexLine> {
     index.lines().filter_map(pointed).collect()
 }
 
+/// What is here, by what it may be known.
+struct Here {
+    /// By its text, and by the file and state that it came from.
+    known: HashMap<String, String>,
+    /// By the file it came from.
+    homes: HashMap<PathBuf, String>,
+    /// The names that are taken.
+    taken: HashSet<String>,
+}
+
+impl Here {
+    fn of(memory: &Memory) -> Self {
+        let (mut known, mut homes) = (HashMap::new(), HashMap::new());
+        for entry in &memory.scan().entries {
+            known.insert(entry.digest.as_str().to_owned(), entry.path.clone());
+            for source in memory.rests_on(&entry.path).into_iter().flat_map(|basis| &basis.sources) {
+                known.insert(source.message.clone(), entry.path.clone());
+                if source.speaker == Speaker::File {
+                    homes.insert(PathBuf::from(&source.quote), entry.path.clone());
+                }
+            }
+        }
+        let taken = memory.scan().entries.iter().map(|entry| name::fold(&entry.path)).collect();
+        Self { known, homes, taken }
+    }
+
+    /// The path of a memory that this is already.
+    fn has(&self, one: &Candidate) -> Option<&String> {
+        self.known.get(&one.mark).or_else(|| self.known.get(Digest::of(one.text.as_bytes()).as_str()))
+    }
+
+    /// Give a memory that comes in the next free path.
+    fn house(&mut self, one: &Candidate) -> Result<String, Failure> {
+        let mut paths = (1_u32..).map(|number| numbered(&one.path, number));
+        let free = paths.find(|path| self.taken.insert(name::fold(path)));
+        let path = free.ok_or_else(|| Failure::failed(format!("no name is left for {}", one.path)))?;
+        self.known.insert(Digest::of(one.text.as_bytes()).as_str().to_owned(), path.clone());
+        Ok(path)
+    }
+
+    /// The text with links that lead to where the other files are now: counted from the file, or from the folder that came in.
+    fn relinked(&self, one: &Candidate, path: &str, root: &Path) -> String {
+        let beside = one.file.parent().unwrap_or(root);
+        links::relinked(&one.text, |target| {
+            // What names a place on this machine means that place.
+            let target = Some(target).filter(|target| !target.starts_with('/'))?;
+            let home = |from: &Path| self.homes.get(&plain(&from.join(target)));
+            let new = between(path, home(beside).or_else(|| home(root))?);
+            (new != target).then_some(new)
+        })
+    }
+}
+
+/// A path without `.` and `..`.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(plain.pop()),
+            Component::CurDir => {}
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
+/// The way from one memory to another.
+fn between(from: &str, to: &str) -> String {
+    let (mut from, mut to): (Vec<&str>, Vec<&str>) = (from.split('/').collect(), to.split('/').collect());
+    while from.len() > 1 && to.len() > 1 && from[0] == to[0] {
+        (from, to) = (from.split_off(1), to.split_off(1));
+    }
+    "../".repeat(from.len() - 1) + &to.join("/")
+}
+
 impl Plan {
     /// What comes in under which name. What is here already, in its text or by its origin, is left alone.
     fn of(haul: Haul<'_>, memory: &Memory) -> Result<Self, Failure> {
         let mut plan =
             Self { notes: haul.left_out.iter().map(|why| format!("left out: {why}")).collect(), ..Self::default() };
-        let mut known: HashMap<String, String> = HashMap::new();
-        for entry in &memory.scan().entries {
-            known.insert(entry.digest.as_str().to_owned(), entry.path.clone());
-            for source in memory.rests_on(&entry.path).into_iter().flat_map(|basis| &basis.sources) {
-                known.insert(source.message.clone(), entry.path.clone());
-            }
-        }
-        let mut taken: HashSet<String> = memory.scan().entries.iter().map(|entry| name::fold(&entry.path)).collect();
-        for Candidate { file, path, text, modified, mark } in haul.candidates {
-            let digest = Digest::of(text.as_bytes()).as_str().to_owned();
-            if let Some(here) = known.get(&mark).or_else(|| known.get(&digest)) {
-                plan.here.push(here.clone());
+        let mut here = Here::of(memory);
+        let mut coming = Vec::new();
+        for one in haul.candidates {
+            if let Some(path) = here.has(&one).cloned() {
+                here.homes.insert(one.file, path.clone());
+                plan.here.push(path);
                 continue;
             }
-            if let Some(secret) = secrets::scan(&text).first() {
-                plan.notes.push(format!("{} holds what looks like a credential ({})", shown_path(&file), secret.rule));
+            if let Some(secret) = secrets::scan(&one.text).first() {
+                let file = shown_path(&one.file);
+                plan.notes.push(format!("{file} holds what looks like a credential ({})", secret.rule));
             }
-            let free = (1_u32..).map(|number| numbered(&path, number)).find(|path| taken.insert(name::fold(path)));
-            let path = free.ok_or_else(|| Failure::failed(format!("no name is left for {path}")))?;
-            let from = Source {
-                speaker: Speaker::File,
-                session: String::new(),
-                message: mark,
-                quote: file.display().to_string(),
-            };
-            known.insert(digest, path.clone());
+            let path = here.house(&one)?;
+            here.homes.insert(one.file.clone(), path.clone());
+            coming.push((one, path));
+        }
+        for (one, path) in coming {
+            let text = here.relinked(&one, &path, &haul.root);
+            let (message, quote) = (one.mark, one.file.display().to_string());
+            let from = Source { speaker: Speaker::File, session: String::new(), message, quote };
             let basis = Basis { sources: vec![from], trust: Trust::Confirmed };
-            plan.edits.push((Edit::create(path, text).resting_on(basis), modified));
+            plan.edits.push((Edit::create(path, text).resting_on(basis), one.modified));
         }
         Ok(plan)
     }
@@ -352,16 +455,6 @@ fn is_here(count: usize) -> String {
     format!("{} {}", memories::how_many(count), if count == 1 { "is here" } else { "are here" })
 }
 
-/// A memory is as old as its file was. Where that cannot be kept, it counts as new.
-fn keep_age(file: &Path, age: Option<SystemTime>) {
-    let plain = file.symlink_metadata().is_ok_and(|meta| meta.is_file());
-    if let Some(age) = age.filter(|_| plain)
-        && let Err(error) = File::options().write(true).open(file).and_then(|file| file.set_modified(age))
-    {
-        tracing::warn!(%error, "the age of an imported memory was not kept");
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -392,6 +485,59 @@ mod tests {
                 && partly.contains("description: \"They")
         );
         assert!(partly.ends_with("# Birds\n\nThey [[sing]].\n"), "{partly}");
+    }
+
+    #[test]
+    fn a_file_keeps_its_folders_and_gets_a_plain_name() {
+        let deep = "1/2/3/4/5/6/7/8/9.md";
+        for (below, path) in [
+            ("user_role.md", "user_role.md"),
+            ("Some Folder/My Note.md", "some_folder/my_note.md"),
+            ("Team/Rules.md", "team_rules.md"),
+            ("team/a/Rules.md", "team_a/rules.md"),
+            ("logs/2026/day.md", "logs_2026/day.md"),
+            ("a/team/x.md", "a/team/x.md"),
+            ("a:b/…/x?.md", "a_b/untitled/x.md"),
+            (deep, "1_2_3_4_5_6_7_8_9.md"),
+        ] {
+            assert_eq!(path_here(below), path);
+            assert!(name::parts(path).is_ok(), "{path}");
+        }
+    }
+
+    #[test]
+    fn the_way_from_one_memory_to_another() {
+        for (from, to, way) in [
+            ("a.md", "b.md", "b.md"),
+            ("a.md", "x/b.md", "x/b.md"),
+            ("x/a.md", "b.md", "../b.md"),
+            ("x/a.md", "x/b.md", "b.md"),
+            ("x/y/a.md", "x/z/b.md", "../z/b.md"),
+            ("x/a.md", "x/a.md", "a.md"),
+        ] {
+            assert_eq!(between(from, to), way);
+        }
+        assert_eq!(plain(Path::new("/v/a/../b/./c.md")), Path::new("/v/b/c.md"));
+        assert_eq!(plain(Path::new("/../../x.md")), Path::new("/x.md"));
+    }
+
+    #[test]
+    fn a_file_is_of_the_type_its_name_begins_with_unless_it_says_otherwise() {
+        let limits = Limits::default();
+        let kind = |text: &str, below: &str| Topic::read(&headed(text, below, None, &limits), &limits).kind;
+        assert_eq!(kind("We ship in May.\n", "deep/project_release.md"), Kind::Project);
+        assert_eq!(kind("---\nname: a\ndescription: b\n---\nx\n", "feedback-tests.md"), Kind::Feedback);
+        assert_eq!(kind("---\ntype: reference\n---\nx\n", "user_role.md"), Kind::Reference);
+        let own = "---\nname: a\ndescription: b\ntype: recipe\n---\nx\n";
+        assert_eq!(headed(own, "user_role.md", None, &limits), own, "a type of their own stays");
+        assert_eq!(kind("x\n", "users.md"), Kind::Untyped);
+    }
+
+    #[test]
+    fn what_a_text_is_about() {
+        assert_eq!(about("# Home\n\n---\n- [[Birds]] and more\n").as_deref(), Some("[[Birds]] and more"));
+        assert_eq!(about("> see [the *plan*](Plan.md)\n").as_deref(), Some("see the plan"));
+        assert_eq!(about("# Only\n***\n"), None);
     }
 
     proptest! {

@@ -163,10 +163,11 @@ impl Draft {
 }
 
 /// `file.md`, `file_2.md`, `file_3.md` and so on.
-pub(crate) fn numbered(file: &str, number: u32) -> String {
+pub(crate) fn numbered(path: &str, number: u32) -> String {
+    let (folder, file) = path.split_at(path.rfind('/').map_or(0, |at| at + 1));
     match number {
-        1 => file.to_owned(),
-        number => format!("{}.md", name::slug_of(&suffixed(super::stem(file), number))),
+        1 => path.to_owned(),
+        number => format!("{folder}{}.md", name::slug_of(&suffixed(super::stem(file), number))),
     }
 }
 

@@ -15,7 +15,10 @@ use crate::workplace::Workplace;
 use scrubjay::memory::{Cause, Change, ChangeId, Edit, Entry, Memory, MemoryError, Origins, Recorded, Repairs, name};
 use scrubjay::tools::shown;
 use std::collections::HashSet;
+use std::fs::File;
+use std::path::Path;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use receipt::Told;
 
@@ -58,7 +61,7 @@ pub(crate) fn notices(repairs: &Repairs) -> Vec<String> {
     notices
 }
 
-/// The memory a person means: its file, its file without `.md`, or its title.
+/// The memory a person means: its file, its file without `.md`, its title, or its file without the folders.
 pub(crate) fn find(memory: &Memory, typed: &str) -> Result<Entry, Failure> {
     let entries = &memory.scan().entries;
     let fold = name::fold(typed.trim());
@@ -70,15 +73,24 @@ pub(crate) fn find(memory: &Memory, typed: &str) -> Result<Entry, Failure> {
         return Ok(entry.clone());
     }
     let titled: Vec<&Entry> = entries.iter().filter(|entry| name::fold(&entry.name) == fold).collect();
-    match titled.as_slice() {
+    let is_named = |entry: &&Entry| is_last(&entry.path, &fold);
+    let meant = if titled.is_empty() { entries.iter().filter(is_named).collect() } else { titled };
+    match meant.as_slice() {
         [one] => Ok((*one).clone()),
-        [] => Err(unknown(typed, entries.iter().flat_map(|entry| [stem(&entry.path), entry.name.as_str()]))),
+        [] => Err(not_loaded(memory, &fold).unwrap_or_else(|| {
+            unknown(typed, entries.iter().flat_map(|entry| [stem(&entry.path), entry.name.as_str()]))
+        })),
         several => {
             let files: Vec<&str> = several.iter().map(|entry| entry.path.as_str()).collect();
-            Err(Failure::usage(format!("{} memories have the title `{}`", several.len(), shown(typed)))
+            Err(Failure::usage(format!("{} memories are called `{}`", several.len(), shown(typed)))
                 .fix(format!("name the file: {}", files.join(", "))))
         }
     }
+}
+
+/// Whether a path leads through folders to a file of this name.
+fn is_last(path: &str, fold: &str) -> bool {
+    name::fold(path).rsplit_once('/').is_some_and(|(_, file)| file == fold || stem(file) == fold)
 }
 
 /// A memory that was removed and may come back: its path.
@@ -93,7 +105,7 @@ pub(crate) fn find_removed(memory: &Memory, typed: &str) -> Result<String, Failu
     let fold = name::fold(typed.trim());
     // Its title is not known any more, but a name was made of it.
     let titled = format!("_{}", name::slug_of(typed));
-    let is_file = |path: &&&str| name::fold(path) == fold || name::fold(stem(path)) == fold;
+    let is_file = |path: &&&str| name::fold(path) == fold || name::fold(stem(path)) == fold || is_last(path, &fold);
     let meant = gone.iter().find(is_file).or_else(|| gone.iter().find(|path| stem(path).ends_with(&titled)));
     match meant {
         Some(path) => Ok((*path).to_owned()),
@@ -102,6 +114,15 @@ pub(crate) fn find_removed(memory: &Memory, typed: &str) -> Result<String, Failu
         None => Err(unknown(typed, gone.iter().map(|path| stem(path)))
             .fix("`scrubjay memory log` shows what was removed and when")),
     }
+}
+
+/// A file of that name that is there and is no memory.
+fn not_loaded(memory: &Memory, fold: &str) -> Option<Failure> {
+    let left_out = &memory.scan().left_out;
+    let is_meant = |path: &str| path == fold || stem(path) == fold;
+    let file = left_out.iter().find(|file| is_meant(&name::fold(&file.path)))?;
+    let told = format!("`{}` is there, but it is not loaded, because {}", file.path, file.why);
+    Some(Failure::nothing_found(told).fix("`scrubjay memory check` lists all such files"))
 }
 
 fn unknown<'a>(typed: &str, known: impl Iterator<Item = &'a str>) -> Failure {
@@ -161,6 +182,15 @@ pub(crate) fn last_change(log: &[Recorded]) -> Option<ChangeId> {
         ours && !change.edits.is_empty() && !taken_back.contains(&change.id)
     };
     log.iter().rev().find(counts).map(|change| change.id)
+}
+
+/// A memory is as old as it was where it comes from. Where that cannot be kept, it counts as new.
+pub(crate) fn keep_age(file: &Path, age: SystemTime) {
+    let plain = file.symlink_metadata().is_ok_and(|meta| meta.is_file());
+    let kept = || File::options().write(true).open(file).and_then(|file| file.set_modified(age));
+    if let Err(error) = if plain { kept() } else { Ok(()) } {
+        tracing::warn!(%error, "the age of a memory was not kept");
+    }
 }
 
 /// Make a change that the person asked for.

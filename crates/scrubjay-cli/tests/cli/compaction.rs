@@ -282,3 +282,53 @@ async fn in_a_chat_it_is_looked_at_stopped_done_and_taken_back() {
     let asked = simulator.last_request().unwrap().all_text();
     assert!(asked.contains("Counting jays.") && asked.contains("the third question"), "{asked}");
 }
+
+// spec: P5
+// spec: P6
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_model_is_told_of_its_memory_changes_at_a_compaction_and_a_clear_and_never_between() {
+    let (simulator, stage) = talked(talkative()).await;
+    let before = simulator.requests().len();
+    block(|| {
+        let mut terminal = Terminal::start(&stage, &["chat", "--continue"]);
+        terminal.wait_for_prompt();
+        for (line, words) in [
+            ("# Jays hide acorns under the third oak", "take it back with"),
+            ("tell me about seeds", "an answer of some length"),
+            ("/compact", "/uncompact takes it back"),
+            ("and what else is there", "an answer of some length"),
+            ("# Owls sleep in the old barn all day", "take it back with"),
+            ("tell me once more", "an answer of some length"),
+            ("/clear", "a new session"),
+            ("begin from the start", "an answer of some length"),
+        ] {
+            terminal.type_line(line);
+            terminal.wait_for(&format!("› {line}"));
+            terminal.wait_for(words);
+            terminal.wait_for_prompt();
+        }
+        terminal.type_line("/quit");
+        terminal.wait_for_end();
+    });
+    let requests = simulator.requests();
+    let asked: Vec<&RecordedRequest> = requests[before..]
+        .iter()
+        .filter(|request| {
+            ["tell me about seeds", "what else", "once more", "from the start"]
+                .iter()
+                .any(|words| request.last_user_text().contains(words))
+        })
+        .collect();
+    assert_eq!(asked.len(), 4, "{:?}", requests.iter().map(|request| request.last_user_text()).collect::<Vec<_>>());
+    let lines = |request: &&RecordedRequest| {
+        ["acorns", "barn"].map(|word| {
+            let text = request.all_text();
+            text.lines().any(|line| line.starts_with("- [") && line.contains(word))
+        })
+    };
+    let told: Vec<[bool; 2]> = asked.iter().map(lines).collect();
+    assert_eq!(told, [[false, false], [true, false], [true, false], [true, true]]);
+    for request in &asked {
+        assert_eq!(request.system_text(), asked[0].system_text(), "how to use it is said in the same words");
+    }
+}

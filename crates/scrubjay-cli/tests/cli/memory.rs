@@ -4,7 +4,7 @@ use crate::stage::{CANARY, Ran, Stage, block, files, finished};
 use crate::terminal::Terminal;
 use scrubjay_testkit::simulator::{Script, Simulator, text};
 use scrubjay_testkit::{Manner, Meanings};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fs;
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -470,7 +470,7 @@ async fn another_agents_memory_comes_in_once_as_one_change() {
     assert_eq!(
         names(&stage),
         [
-            "deep_tests.md",
+            "deep/tests.md",
             "note_what_the_index_said.md",
             "reference_agents_md_of_theirs.md",
             "tests.md",
@@ -500,6 +500,88 @@ async fn another_agents_memory_comes_in_once_as_one_change() {
     stage.run(&["undo"]).ended_with(0);
     assert_eq!(names(&stage), ["user_role.md"], "one change, taken back as one");
     assert!(dir.join("user_role.md").is_file(), "copied, not moved");
+}
+
+/// Where a memory leads to that is not there.
+fn gone(stage: &Stage, name: &str) -> serde_json::Value {
+    stage.run(&["memory", "show", name, "--json"]).ended_with(0).json()["gone"].clone()
+}
+
+// spec: D11
+// spec: F3
+#[tokio::test(flavor = "multi_thread")]
+async fn a_vault_keeps_its_folders_and_its_links_stay_true() {
+    let stage = Stage::offline();
+    let vault = stage.project().join("vault");
+    let put = |name: &str, text: &str| {
+        let path = vault.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    put("Home.md", "# Home\n- [[Birds]], [birds](Projects/Birds.md#song) and [space](Some%20Folder/My%20Note.md)\n");
+    put(
+        "Projects/Birds.md",
+        "Back [home](../Home.md), [by root](Daily/2026-01-02.md), [gone](nope.md), `[x](../Home.md)`\n",
+    );
+    put("Daily/2026-01-02.md", "A day with [birds](../Projects/Birds.md) and [us](../team/Rules.md).\n");
+    put("Some Folder/My Note.md", "Up to [home](<../Home.md>).\n");
+    put("team/Rules.md", "Not shared here: [home](../Home.md)\n");
+    put("CLAUDE.md", "# Build\nmake\n");
+    put("AGENTS.md", "# Build\nmake\n");
+    stage.run(&["memory", "add", "--type", "user", "--name", "Mine", "Mine"]).ended_with(0);
+    fs::rename(file(&stage, "user_mine"), file(&stage, "home")).unwrap();
+
+    stage.run(&["import", "vault"]).ended_with(0).complained_about(&["7 memories brought in"]);
+    let paths = [
+        "daily/2026-01-02.md",
+        "home.md",
+        "home_2.md",
+        "projects/birds.md",
+        "reference_agents_md_of_vault.md",
+        "reference_claude_md_of_vault.md",
+        "some_folder/my_note.md",
+        "team_rules.md",
+    ];
+    assert_eq!(names(&stage), paths);
+    let read = |name: &str| fs::read_to_string(file(&stage, name)).unwrap();
+    let home = read("home_2");
+    assert!(
+        home.ends_with("- [[Birds]], [birds](projects/birds.md#song) and [space](some_folder/my_note.md)\n"),
+        "{home}"
+    );
+    assert!(
+        read("projects/birds")
+            .ends_with("[home](../home_2.md), [by root](../daily/2026-01-02.md), [gone](nope.md), `[x](../Home.md)`\n")
+    );
+    assert!(read("daily/2026-01-02").ends_with("[birds](../projects/birds.md) and [us](../team_rules.md).\n"));
+    assert!(read("some_folder/my_note").ends_with("[home](<../home_2.md>).\n"));
+    // The last part of its path is enough to name one.
+    for (name, missing) in [("my_note", json!([])), ("birds.md", json!(["nope.md"])), ("home_2", json!([]))] {
+        assert_eq!(gone(&stage, name), missing, "{name}");
+    }
+    let checked = stage.run(&["memory", "check", "--json"]).ended_with(0).json();
+    for reason in ["contradicted", "duplicate"] {
+        assert_eq!(checked["pollution"]["reasons"][reason], json!([]), "two references are two");
+    }
+    let reference = read("reference_claude_md_of_vault");
+    assert!(reference.ends_with("/vault/CLAUDE.md>)\n\n- Build\n"), "{reference}");
+    let birds = stage.run(&["memory", "show", "birds", "--json"]).ended_with(0).json();
+    assert_eq!(birds["description"], "Back home, by root, gone, `[x](../Home.md)`");
+    assert_eq!(checked["pollution"]["reasons"]["drifted"], json!(["projects/birds.md"]));
+    assert_eq!(gone(&stage, "reference_claude_md_of_vault"), json!([]));
+    fs::remove_file(vault.join("CLAUDE.md")).unwrap();
+    assert_eq!(gone(&stage, "reference_claude_md_of_vault"), json!(["vault/CLAUDE.md"]));
+
+    // What comes later leads to what came before.
+    put("Daily/2026-01-03.md", "Again with [birds](../Projects/Birds.md).\n");
+    stage.run(&["import", "vault"]).ended_with(0).complained_about(&["1 memory brought in", "6 memories are here"]);
+    assert!(read("daily/2026-01-03").ends_with("[birds](../projects/birds.md).\n"));
+    stage.run(&["undo"]).ended_with(0);
+    stage.run(&["undo"]).ended_with(0);
+    assert_eq!(names(&stage), ["home.md"]);
+    assert_eq!(files(file(&stage, "home").parent().unwrap()).len(), 2, "the index and what was there before");
+    stage.run(&["memory", "restore", "my_note"]).ended_with(0);
+    assert_eq!(names(&stage), ["home.md", "some_folder/my_note.md"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -536,11 +618,14 @@ async fn known_agents_are_found_by_name_and_nothing_is_said_aloud() {
     for dir in [&claude, &codex] {
         fs::create_dir_all(dir).unwrap();
     }
-    fs::write(claude.join("a.md"), "From one agent.\n").unwrap();
+    let header = "name: a\ndescription: from one agent\nmetadata: \n  node_type: memory\n  type: feedback";
+    fs::write(claude.join("a.md"), format!("---\n{header}\n---\nFrom one agent.\n")).unwrap();
     fs::write(codex.join("raw_memories.md"), "From another agent.\n").unwrap();
     stage.run(&["import", "claude"]).ended_with(0).complained_about(&["1 memory brought in"]);
     stage.run(&["import", "codex"]).ended_with(0).complained_about(&["1 memory brought in"]);
     assert_eq!(names(&stage), ["a.md", "raw_memories.md"]);
+    let kept = stage.run(&["memory", "ls", "--type", "feedback", "--json"]).ended_with(0).json();
+    assert_eq!(kept["memories"][0]["name"], "a.md", "its type is read where that agent keeps it");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -555,7 +640,13 @@ async fn what_goes_out_comes_in_again_and_credentials_stay() {
         .complained_about(&["credential", "take it back"]);
     stage.run(&["export", "out", "--dry-run"]).ended_with(0);
     assert!(!stage.project().join("out").exists());
-    stage.run(&["export", "out"]).ended_with(0).complained_about(&["credential"]);
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(40 * 86_400);
+    fs::File::options().write(true).open(file(&stage, NAME)).unwrap().set_modified(old).unwrap();
+    let mut short = stage.command(&["export", "out"]);
+    short.env("SCRUBJAY_LIMIT_INDEX_LINES", "1");
+    finished(short).ended_with(0).complained_about(&["credential"]);
+    let index = fs::read_to_string(stage.project().join("out/MEMORY.md")).unwrap();
+    assert_eq!(index.lines().count(), 2, "all of it, whatever a session sees: {index}");
     for path in files(&stage.project().join("out")) {
         assert!(!fs::read_to_string(&path).unwrap().contains(secret), "{path:?}");
     }
@@ -565,6 +656,8 @@ async fn what_goes_out_comes_in_again_and_credentials_stay() {
     let from = stage.project().join("out").display().to_string();
     other.run(&["import", &from]).ended_with(0).complained_about(&["2 memories brought in"]);
     assert_eq!(fs::read(file(&other, NAME)).unwrap(), fs::read(file(&stage, NAME)).unwrap());
+    let listed = other.run(&["memory", "ls"]).ended_with(0).out;
+    assert!(listed.contains(&format!("{NAME}.md  feedback · 40 days ago")), "as old as it was: {listed}");
 }
 
 // spec: Q7

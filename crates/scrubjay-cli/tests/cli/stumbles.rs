@@ -1,8 +1,8 @@
 //! What a person stumbles over on an ordinary day, and what they are told then.
 
-use crate::stage::{Ran, Stage, block, finished, program};
+use crate::stage::{Ran, Stage, block, files, finished, program};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 const RULE: &str = "Never mock the database; a mock hid a broken migration once.";
@@ -31,6 +31,12 @@ async fn after_a_dream_that_only_proposed_the_last_real_change_is_taken_back() {
     stage.run(&["remember", "Never push on a Friday, because the build team is away"]).ended_with(0);
     stage.run(&["remember", "We never push on a Friday because the build team is away"]).ended_with(0);
     stage.run(&["dream"]).ended_with(0);
+    let log = stage.run(&["memory", "log"]).ended_with(0).out;
+    let dream: Vec<&str> = log.lines().take(2).map(str::trim).collect();
+    assert!(dream[0].ends_with("dream") && dream[1] == "proposed, changed nothing", "{log}");
+    let shown = stage.run(&["memory", "diff"]).ended_with(0).out;
+    assert!(shown.contains("We never push on a Friday"), "the last change that changed something: {shown}");
+    stage.run(&["memory", "diff", "3"]).ended_with(0).complained_about(&["change 3 changed nothing"]);
     stage.run(&["undo"]).ended_with(0).complained_about(&["change 2 is taken back"]);
 }
 
@@ -161,4 +167,67 @@ async fn where_nothing_can_be_written_the_memory_is_read_and_a_check_calls_it_wr
     assert!(
         run(&["memory", "check", "--json"]).ended_with(1).json()["refused"].as_str().unwrap().contains("Read-only")
     );
+}
+
+// spec: D10
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_is_not_loaded_is_not_called_missing() {
+    let stage = Stage::offline();
+    stage.run(&["remember", "Never push on a Friday"]).ended_with(0);
+    let memory = files(&stage.home()).into_iter().find(|path| path.ends_with("MEMORY.md")).unwrap();
+    fs::write(memory.with_file_name("old.md"), b"caf\xe9").unwrap();
+    for name in ["old", "old.md", "OLD"] {
+        let told = stage.run(&["memory", "show", name]).ended_with(3);
+        told.complained_about(&["`old.md` is there", "not UTF-8 text", "memory check"]);
+    }
+    stage.run(&["memory", "show", "older"]).ended_with(3).complained_about(&["there is no memory `older`"]);
+}
+
+/// What others could read, below a folder: each with its mode.
+fn open_to_others(folder: &Path) -> Vec<(PathBuf, u32)> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            let data = path.symlink_metadata().unwrap();
+            found.push((path.clone(), data.permissions().mode() & 0o777));
+            folders.extend(data.is_dir().then_some(path));
+        }
+    }
+    found.retain(|(_, mode)| mode & 0o077 != 0);
+    found
+}
+
+// spec: X8
+#[tokio::test(flavor = "multi_thread")]
+async fn whatever_the_program_makes_is_for_its_owner_alone_and_no_umask_changes_that() {
+    let stage = Stage::offline();
+    let run = |arguments: &[&str]| {
+        let program = stage.command(arguments);
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "umask 0; exec \"$@\"", "sh"]).arg(program.get_program()).args(program.get_args());
+        shell.env_clear().envs(stage.environment()).current_dir(stage.project()).stdin(Stdio::null());
+        finished(shell).ended_with(0)
+    };
+    run(&["remember", "Never push on a Friday, because the build team is away"]);
+    run(&["remember", "We never push on a Friday because the build team is away"]);
+    run(&["remember", "I like tea"]);
+    run(&["memory", "forget", "user_i_like_tea"]);
+    run(&["undo"]);
+    run(&["dream"]);
+    run(&["-p", "When do we push to the build team?"]);
+    run(&["recall", "push", "--in", "all"]);
+    run(&["export", "out/deep"]);
+    run(&["import", "out"]);
+    run(&["report"]);
+    run(&["memory", "check", "--fix"]);
+    assert_eq!(open_to_others(&stage.home()), []);
+    let made: Vec<_> = ["out", "report.html"].map(|name| stage.project().join(name)).into();
+    assert!(made.iter().all(|path| path.exists()), "{made:?}");
+    assert_eq!(open_to_others(&stage.project()), []);
+    let kept: Vec<String> = files(&stage.home()).iter().map(|path| path.display().to_string()).collect();
+    for part in ["/journal/", "/trash/", "/provenance/", "/recall/", "/dreams/", "/memory/", "ledger.jsonl", "/log/"] {
+        assert!(kept.iter().any(|path| path.contains(part)), "{part} in {kept:#?}");
+    }
 }

@@ -132,19 +132,21 @@ pub fn load(places: &Places, approvals: &Approvals, limits: &Limits) -> Loaded {
 /// The text of the message that a conversation begins with: instruction files, then the memory's index. Nothing when there
 /// is neither. `nonce` is the session's own.
 pub fn context(files: &[File], indexes: &[Index], nonce: &str) -> Option<String> {
-    let file = |file: &File| {
-        let mut what = prompts::instruction_kind(file.kind.name()).to_owned();
-        if let Some(by) = &file.included_by {
-            what = format!("{what}; {}", prompts::included_instructions(&fenced_path(by)));
-        }
-        prompts::instruction_file(&fenced_path(&file.path), &what, &fenced(file.text.trim_end()), nonce)
-    };
     let index = |index: &Index| {
         let what = prompts::instruction_kind("memory");
         prompts::instruction_file(&fenced_path(&index.path), what, &quoted(index.text.trim_end()), nonce)
     };
-    let told: Vec<String> = files.iter().map(file).chain(indexes.iter().map(index)).collect();
-    (!told.is_empty()).then(|| prompts::instructions(&told.join("\n"), nonce))
+    let all: Vec<String> = files.iter().map(|file| told(file, nonce)).chain(indexes.iter().map(index)).collect();
+    (!all.is_empty()).then(|| prompts::instructions(&all.join("\n"), nonce))
+}
+
+/// A file under what it is.
+fn told(file: &File, nonce: &str) -> String {
+    let mut what = prompts::instruction_kind(file.kind.name()).to_owned();
+    if let Some(by) = &file.included_by {
+        what = format!("{what}; {}", prompts::included_instructions(&fenced_path(by)));
+    }
+    prompts::instruction_file(&fenced_path(&file.path), &what, &fenced(file.text.trim_end()), nonce)
 }
 
 /// That text as a message of the opening. Equal texts of a session make equal messages, whenever they are read.
@@ -182,13 +184,25 @@ impl Reader<'_> {
         let Some(text) = self.read(found, &candidate.path, self.limits.instruction_file_bytes) else { return };
         if candidate.is_rule {
             let doc = frontmatter::parse(&text, &["paths"], self.limits);
-            if let Some(rule) = Rule::of(&doc, candidate, &mut self.out.warnings) {
+            if let Some(mut rule) = Rule::of(&doc, candidate, &mut self.out.warnings) {
+                rule.included = self.included_by(&rule, candidate.kind);
                 self.out.rules.push(rule);
                 return;
             }
         }
         let file = File { path: candidate.path.clone(), kind: candidate.kind, included_by: None, text };
         self.place(file, 1);
+    }
+
+    /// What a rule for some files brings along. It is told with the rule, so that another file may still include it.
+    fn included_by(&mut self, rule: &Rule, kind: Kind) -> Vec<File> {
+        let (before, seen) = (self.out.files.len(), self.seen.clone());
+        let file = File { path: rule.path.clone(), kind, included_by: None, text: rule.text.clone() };
+        for target in include::targets(&file.text) {
+            self.include(&target, &file, 1);
+        }
+        self.seen = seen;
+        self.out.files.split_off(before)
     }
 
     /// What a file includes stands before it: the more special text weighs more.

@@ -1,6 +1,7 @@
 //! Rules of a project that hold for some files only: told once such a file is touched.
 
 use super::discovery::Candidate;
+use super::{File, told};
 use crate::fence::{fenced, fenced_line, fenced_path, shown_path};
 use crate::frontmatter::Document;
 use crate::message::{Message, Origin};
@@ -16,6 +17,8 @@ pub struct Rule {
     pub path: PathBuf,
     /// What it says.
     pub text: String,
+    /// What it includes, which is told with it.
+    pub(super) included: Vec<File>,
     /// The patterns, as written.
     patterns: Vec<String>,
     files: GlobSet,
@@ -49,7 +52,8 @@ impl Rule {
         }
         let files = files.build().unwrap_or_default();
         let text = doc.body.trim().to_owned();
-        Some(Self { path: candidate.path.clone(), text, patterns, files, base: candidate.base.clone() })
+        let (path, base, included) = (candidate.path.clone(), candidate.base.clone(), Vec::new());
+        Some(Self { path, text, included, patterns, files, base })
     }
 
     fn what(&self) -> String {
@@ -93,10 +97,11 @@ pub fn due<'a>(rules: &'a [Rule], touched: &[PathBuf], history: &[Arc<Message>])
 /// The text of the message that tells these rules. `nonce` is the session's own.
 pub fn rules_text(rules: &[&Rule], nonce: &str) -> String {
     let one = |rule: &&Rule| {
-        let told = prompts::instruction_file(&fenced_path(&rule.path), &rule.what(), &fenced(&rule.text), nonce);
-        debug_assert!(told.contains(&rule.introduction()));
-        told
+        let own = prompts::instruction_file(&fenced_path(&rule.path), &rule.what(), &fenced(&rule.text), nonce);
+        debug_assert!(own.contains(&rule.introduction()));
+        let included = rule.included.iter().map(|file| told(file, nonce));
+        included.chain([own]).collect::<Vec<_>>().join("\n")
     };
-    let told: Vec<String> = rules.iter().map(one).collect();
-    prompts::rules(&told.join("\n"), nonce)
+    let all: Vec<String> = rules.iter().map(one).collect();
+    prompts::rules(&all.join("\n"), nonce)
 }

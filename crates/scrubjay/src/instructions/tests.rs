@@ -394,6 +394,37 @@ fn a_rule_with_paths_is_told_when_a_matching_file_is_touched() {
     insta::assert_snapshot!(shown);
 }
 
+// spec: I2
+// spec: I3
+#[test]
+fn what_a_rule_for_some_files_includes_is_told_with_it_and_not_before() {
+    let stage = Stage::new();
+    let rules = "work/project/.claude/rules";
+    stage.write(
+        &format!("{rules}/api.md"),
+        "---\npaths: api/**\n---\nSee @../../docs/api.md and @../../../outside.md.\n",
+    );
+    stage.write("work/project/docs/api.md", "Version every route, as in @more.md.");
+    stage.write("work/project/docs/more.md", "Routes are plural.");
+    stage.write("work/outside.md", "out");
+    stage.write("work/project/AGENTS.md", "Also @docs/more.md");
+    let loaded = stage.load();
+    assert_eq!(
+        stage.names(&loaded),
+        ["work/project/docs/more.md", "work/project/AGENTS.md"],
+        "it hides nothing from others"
+    );
+    let waiting: Vec<&Path> = loaded.waiting.iter().map(|waiting| waiting.path.as_path()).collect();
+    assert_eq!(waiting, [stage.at.join("work/outside.md")]);
+    let text = rules_text(&[&loaded.rules[0]], NONCE);
+    let place = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words} in {text}"));
+    assert!(
+        place("Routes are plural.") < place("Version every route") && place("Version every route") < place("See @")
+    );
+    assert!(text.contains(&format!("included by {}", stage.at.join(rules).join("api.md").display())), "{text}");
+    assert!(!text.contains("\nout\n"), "{text}");
+}
+
 // spec: P5
 #[test]
 fn equal_texts_make_equal_messages() {

@@ -174,6 +174,7 @@ impl Planned {
             text: self.text.clone(),
             prior,
             modified: self.modified,
+            aged: self.was.as_ref().map(|(entry, _)| entry.stamp.modified),
             rests: self.rests.clone(),
         }
     }

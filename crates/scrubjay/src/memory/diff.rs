@@ -1,6 +1,6 @@
 //! How two texts differ, in one line and in full; and whether two changes of one text go together.
 
-use similar::TextDiff;
+use similar::{ChangeTag, TextDiff};
 
 /// The stretch in which two texts differ: lines shared before it, and the lines of each.
 struct Stretch<'a> {
@@ -58,7 +58,12 @@ pub(super) fn in_one_line(old: Option<&str>, new: Option<&str>) -> String {
         }
         ([], [new]) => format!("+ “{}”", short(new)),
         ([old], []) => format!("− “{}”", short(old)),
-        (old, new) => format!("−{} +{} lines", old.len(), new.len()),
+        (removed, added) => {
+            // What stays the same between two changes is no change.
+            let whole = TextDiff::from_slices(removed, added);
+            let count = |tag| whole.iter_all_changes().filter(|change| change.tag() == tag).count();
+            format!("−{} +{} lines", count(ChangeTag::Delete), count(ChangeTag::Insert))
+        }
     }
 }
 
@@ -116,6 +121,7 @@ mod tests {
         );
         assert_eq!(in_one_line(Some("a\n"), Some("a\nb\n")), "+ “b”");
         assert_eq!(in_one_line(Some("a\nb\nc"), Some("x")), "−3 +1 lines");
+        assert_eq!(in_one_line(Some("a\nb\nc\nd\n"), Some("A\nb\nc\nD\n")), "−2 +2 lines");
     }
 
     proptest! {

@@ -3,6 +3,7 @@
 //! Saying wrongly that something is gone would make a good memory worthless, so only what surely names a path, a symbol
 //! or another memory is looked for, and nothing is called gone that was not looked for to the end.
 
+use super::links;
 use crate::clock;
 use crate::fence::{fenced_line, fenced_path};
 use crate::limits::Limits;
@@ -77,7 +78,7 @@ impl Mentions {
         let mut found = Self::default();
         let mut seen = BTreeSet::new();
         let most = usize::try_from(limits.drift_mentions).unwrap_or(usize::MAX);
-        let words = words(memory.text).into_iter().filter(|word| seen.insert(word.clone())).take(most);
+        let words = words(memory.text, root).into_iter().filter(|word| seen.insert(word.clone())).take(most);
         for word in words {
             match word {
                 Word::Prose(word) => {
@@ -107,14 +108,14 @@ enum Word {
 }
 
 /// Blocks of code are examples more often than mentions, and are left out.
-fn words(text: &str) -> Vec<Word> {
+fn words(text: &str, root: &Path) -> Vec<Word> {
     let mut words = Vec::new();
     let mut in_block = false;
     for event in TextMergeStream::new(Parser::new(text)) {
         match event {
             Event::Start(Tag::CodeBlock(_)) => in_block = true,
             Event::End(TagEnd::CodeBlock) => in_block = false,
-            Event::Start(Tag::Link { dest_url, .. }) => words.extend(link(&dest_url).map(Word::Link)),
+            Event::Start(Tag::Link { dest_url, .. }) => words.extend(link(&dest_url, root).map(Word::Link)),
             Event::Code(code) => words.extend(code.split_whitespace().map(|word| Word::Code(word.to_owned()))),
             Event::Text(text) if !in_block => {
                 words.extend(
@@ -127,11 +128,14 @@ fn words(text: &str) -> Vec<Word> {
     words
 }
 
-/// The file a link leads to, when it leads to one here.
-fn link(target: &str) -> Option<String> {
-    let path = target.split(['#', '?']).next().unwrap_or_default();
-    let here = !path.contains([':', '%']) && !path.starts_with(['/', '~']) && extension(path).is_some();
-    here.then(|| path.trim_start_matches("./").to_owned())
+/// The file a link leads to, when it leads to one here: beside the memory, or in the project.
+fn link(target: &str, root: &Path) -> Option<String> {
+    let path = links::file(target).filter(|path| !path.starts_with('~'))?;
+    let path = match path.strip_prefix('/') {
+        None => path.trim_start_matches("./").to_owned(),
+        Some(_) => Path::new(&path).strip_prefix(root).ok()?.to_str()?.to_owned(),
+    };
+    extension(&path).is_some().then_some(path)
 }
 
 /// In prose only what has a folder and an extension is a path: `and/or` is none.
@@ -352,6 +356,11 @@ mod tests {
                 "[role](user_role.md) [gone](./user_gone.md#x) [web](https://x.org/a.md) [code](src/store.rs)",
                 vec!["user_gone.md"],
             ),
+            (
+                "[role](user%5Frole.md) [gone](user%20gone.md) [own](<user away.md>)",
+                vec!["user gone.md", "user away.md"],
+            ),
+            (&format!("[a]({root}/src/store.rs) [b]({root}/src/away.rs) [c](/etc/none.conf)"), vec!["src/away.rs"]),
             (
                 "and/or, 24/7, client/server.Always, github.com/a/b.md, https://x.org/y.html, ~/notes/a.md, /etc/hosts.conf",
                 vec![],

@@ -14,7 +14,7 @@ use std::time::Duration;
 /// The table of the person's own memories, and the one of who looks at what is shared besides.
 const NAMES: [&str; 2] = ["headers", "headers-team"];
 const STEP: &str = "in_step";
-const FORMAT: &str = "1";
+const FORMAT: &str = "2";
 /// A file that changed this shortly before the table was written may have changed again without a trace.
 const TICK: i64 = Duration::from_millis(20).as_nanos() as i64;
 

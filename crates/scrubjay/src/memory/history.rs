@@ -1,7 +1,7 @@
 //! Going back: what happened, what it changed, and how to take it back.
 
 use super::journal::{Cause, ChangeId, Recorded, Trace};
-use super::store::{Act, Change, Edit, Memory, Receipt};
+use super::store::{Act, Age, Change, Edit, Memory, Receipt};
 use super::{MemoryError, While as _, diff, trash};
 use crate::digest::Digest;
 use std::collections::{HashMap, HashSet};
@@ -62,7 +62,7 @@ impl Memory {
                 Some(digest) => self.provenance.basis(&trace.path, digest).cloned(),
                 None => trace.rests.and_then(|rests| rests.before),
             };
-            edits.push(Edit { path: trace.path, base: trace.after, act, rests_on, keeps_age: false });
+            edits.push(Edit { path: trace.path, base: trace.after, act, rests_on, age: since(trace.aged) });
         }
         self.make(Change { cause: Cause::Undo { of: change }, edits })
     }
@@ -70,14 +70,15 @@ impl Memory {
     /// Bring back a memory that was removed, as it was then.
     pub fn restore(&mut self, path: &str) -> Result<Receipt, MemoryError> {
         let removed = |change: Recorded| {
-            change.edits.into_iter().find(|edit| edit.path == path && edit.after.is_none()).and_then(|edit| edit.before)
+            let edit = change.edits.into_iter().find(|edit| edit.path == path && edit.after.is_none())?;
+            Some((edit.before?, since(edit.aged)))
         };
-        let digest = self.log()?.into_iter().rev().find_map(removed);
-        let digest = digest.ok_or_else(|| MemoryError::Missing(path.to_owned()))?;
+        let removed = self.log()?.into_iter().rev().find_map(removed);
+        let (digest, age) = removed.ok_or_else(|| MemoryError::Missing(path.to_owned()))?;
         let edit = Edit::create(path, needed(&self.former_texts([&digest])?, &digest, path)?);
         // It comes back with whatever standing it had.
         let rests_on = self.provenance.basis(path, &digest).cloned();
-        self.make(Change { cause: Cause::Restore, edits: vec![Edit { rests_on, ..edit }] })
+        self.make(Change { cause: Cause::Restore, edits: vec![Edit { rests_on, age, ..edit }] })
     }
 
     fn recorded(&self, change: ChangeId) -> Result<Recorded, MemoryError> {
@@ -100,6 +101,11 @@ impl Memory {
         }
         Ok(found)
     }
+}
+
+/// A text that comes back is as old as it was, where that is known.
+fn since(moment: Option<i64>) -> Age {
+    moment.filter(|moment| *moment > 0).map_or(Age::New, Age::Since)
 }
 
 fn needed(texts: &HashMap<Digest, String>, digest: &Digest, path: &str) -> Result<String, MemoryError> {

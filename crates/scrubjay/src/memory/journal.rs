@@ -116,6 +116,9 @@ pub struct Trace {
     /// The time the file keeps, where its meaning did not change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) modified: Option<i64>,
+    /// The time the file had before: since when that text had meant what it says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) aged: Option<i64>,
     /// What it rests on since, and before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) rests: Option<Rests>,

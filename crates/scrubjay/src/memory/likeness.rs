@@ -2,7 +2,7 @@
 //! saying. Only those that need no judgement are merged, and everything both say is still said.
 
 use super::recall::content_words;
-use super::sayings::{Kinship, Prints, Saying, is_said, sayings};
+use super::sayings::{Kinship, Prints, Saying, is_said, sayings, without_targets};
 use super::topic::Topic;
 use crate::limits::Limits;
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,7 +35,7 @@ pub(super) struct Taken {
 impl Taken {
     pub(super) fn of(path: &str, topic: &Topic) -> Self {
         let titles = content_words(&format!("{}\n{}", topic.name, topic.description));
-        let words: BTreeSet<String> = titles.union(&content_words(&topic.body)).cloned().collect();
+        let words: BTreeSet<String> = titles.union(&content_words(&without_targets(&topic.body))).cloned().collect();
         let (path, described) = (path.to_owned(), Saying::of(&topic.description));
         let sayings = sayings(&topic.body);
         let said: BTreeSet<&String> = sayings.iter().flat_map(|saying| &saying.words).collect();

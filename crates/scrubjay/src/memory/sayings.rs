@@ -170,17 +170,21 @@ impl Saying {
 }
 
 /// A text without the memories its links lead to: where they lie is not what it says.
-fn without_targets(text: &str) -> String {
+pub(super) fn without_targets(text: &str) -> String {
     let mut parts = text.split("](");
     let mut out = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        let target = part.split_once(')').filter(|(target, _)| target.ends_with(".md") && !target.contains(':'));
+        let target = part.split_once(')').filter(|(target, _)| is_memory(target));
         match target {
             Some((_, rest)) => out.push_str(&format!("] {rest}")),
             None => out.push_str(&format!("]({part}")),
         }
     }
     out
+}
+
+fn is_memory(target: &str) -> bool {
+    target.trim_end_matches('>').ends_with(".md") && !target.contains(':')
 }
 
 /// Whether these words stand in those, in their order.

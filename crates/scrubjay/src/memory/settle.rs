@@ -172,8 +172,9 @@ impl Memory {
     fn note_outside(&mut self, before: &Scan, repairs: &mut Repairs) -> Result<(), MemoryError> {
         let trace = |path: &str, before: Option<&Entry>, after: Option<&Entry>, text| {
             let digest = |entry: Option<&Entry>| entry.map(|entry| entry.digest.clone());
+            let aged = before.map(|entry| entry.stamp.modified);
             let (path, before, after) = (path.to_owned(), digest(before), digest(after));
-            Trace { path, before, after, text, prior: None, modified: None, rests: None }
+            Trace { path, before, after, text, prior: None, modified: None, aged, rests: None }
         };
         let mut texts = std::mem::take(&mut self.scan.texts);
         let mut edits = Vec::new();

@@ -101,14 +101,26 @@ pub struct Edit {
     pub act: Act,
     /// What it rests on, where somebody knows.
     pub rests_on: Option<Basis>,
-    /// Whether its age stays: the text is another, the meaning is not.
-    pub keeps_age: bool,
+    /// How old it is afterwards.
+    pub age: Age,
+}
+
+/// Since when a memory means what it means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Age {
+    /// Since now.
+    #[default]
+    New,
+    /// Since it last changed: the text is another, the meaning is not.
+    Kept,
+    /// Since this moment, in nanoseconds since 1970: an old text comes back.
+    Since(i64),
 }
 
 impl Edit {
     /// A memory that is not there yet.
     pub fn create(path: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { path: path.into(), base: None, act: Act::Save(text.into()), rests_on: None, keeps_age: false }
+        Self { path: path.into(), base: None, act: Act::Save(text.into()), rests_on: None, age: Age::New }
     }
 
     /// Another text for a memory that was read.
@@ -133,7 +145,7 @@ impl Edit {
 
     /// The same, as old as it was: a mechanical rewrite.
     pub fn keeping_age(self) -> Self {
-        Self { keeps_age: true, ..self }
+        Self { age: Age::Kept, ..self }
     }
 }
 
@@ -355,13 +367,23 @@ impl Memory {
         if self.place.team == Team::Off { Ok(LoadedIndex::default()) } else { self.load("team/") }
     }
 
+    /// The index, however long it is.
+    pub fn whole_index(&self) -> Result<String, MemoryError> {
+        self.whole("")
+    }
+
     fn load(&self, scope: &str) -> Result<LoadedIndex, MemoryError> {
+        let file = self.place.memory.join(format!("{scope}{}", name::INDEX));
+        Ok(load_index(&self.whole(scope)?, &file.display().to_string(), &self.limits))
+    }
+
+    fn whole(&self, scope: &str) -> Result<String, MemoryError> {
         if self.place.index == Index::Skipped {
-            return Ok(LoadedIndex::default());
+            return Ok(String::new());
         }
         let path = format!("{scope}{}", name::INDEX);
         let folder = match self.folder_of(&path) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(LoadedIndex::default()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(String::new()),
             folder => folder.during("reading the index")?,
         };
         let loaded = folder.read(name::INDEX, self.limits.index_file_bytes).during("reading the index")?;
@@ -369,7 +391,7 @@ impl Memory {
         let text = String::from_utf8_lossy(&bytes);
         let withheld = self.scan.entries.iter().filter(|entry| self.is_withheld(entry));
         let hidden: HashSet<&str> = withheld.filter_map(|entry| entry.path.strip_prefix(scope)).collect();
-        Ok(load_index(&without(&text, &hidden), &self.place.memory.join(path).display().to_string(), &self.limits))
+        Ok(without(&text, &hidden).into_owned())
     }
 
     /// Make a change: all of it, on the disk, or nothing.
@@ -440,7 +462,12 @@ impl Memory {
             return Ok((None, outcome(what, String::new())));
         }
         let outcome = outcome(what, diff::in_one_line(old, Some(&text)));
-        let modified = was.as_ref().filter(|_| edit.keeps_age).map(|(entry, _)| entry.stamp.modified);
+        let as_asked = matches!(&edit.act, Act::Save(asked) | Act::Return(asked) if *asked == text);
+        let modified = match edit.age {
+            Age::New => None,
+            Age::Kept => was.as_ref().map(|(entry, _)| entry.stamp.modified),
+            Age::Since(moment) => Some(moment).filter(|_| as_asked),
+        };
         Ok((Some(Planned { path, was, text: Some(text), modified, rests }), outcome))
     }
 

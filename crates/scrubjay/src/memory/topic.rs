@@ -150,7 +150,9 @@ impl<'a> Header<'a> {
         }
         let document = frontmatter::parse(text, KEYS, limits);
         let value = |key: &str| document.get(key).unwrap_or_default().trim().to_owned();
-        Self { name: value("name"), description: value("description"), kind: value("type"), body: document.body }
+        let kind = document.get("type").map(|kind| kind.trim().to_owned()).or_else(|| kind_within(&document));
+        let kind = kind.unwrap_or_default();
+        Self { name: value("name"), description: value("description"), kind, body: document.body }
     }
 
     /// The header that nearly every file has, read without a YAML parser: known keys, once each, with values that mean
@@ -173,6 +175,14 @@ impl<'a> Header<'a> {
         let [name, description, kind] = values;
         Some(Self { name, description, kind, body: &rest[end + "\n---\n".len()..] })
     }
+}
+
+/// The kind as other agents write it, which keep it a step further in: `metadata:` and below it `type: feedback`.
+fn kind_within(document: &Document<'_>) -> Option<String> {
+    let mut lines = document.unknown().flat_map(str::lines).skip_while(|line| line.trim_end() != "metadata:").skip(1);
+    let within = lines.by_ref().take_while(|line| line.starts_with([' ', '\t']));
+    let mut kinds = within.filter_map(|line| line.trim().strip_prefix("type:"));
+    kinds.next().map(|kind| kind.trim().trim_matches(['"', '\'']).to_owned())
 }
 
 /// A value that is the same to YAML, to a person and to us.
@@ -224,6 +234,32 @@ mod tests {
         assert!(again.contains("type: recipe\n") || again.contains("type: \"recipe\"\n"), "{again}");
         assert!(again.contains("mood: grumpy\n"), "{again}");
         assert_eq!(Topic::read("no header at all", &limits()).body, "no header at all");
+    }
+
+    // spec: D6
+    // spec: X6
+    #[test]
+    fn a_type_that_other_agents_keep_a_step_further_in_is_read_and_stays_where_it_is() {
+        let header = "---\nname: real-db\ndescription: tests use it\nmetadata: \n  node: memory\n  type: feedback\n  origin: 7\n";
+        let text = format!("{header}---\nold\n");
+        let read = Topic::read(&text, &limits());
+        assert_eq!(read.kind, Kind::Feedback);
+        let new = Topic { body: "new\n".into(), ..read.clone() };
+        assert_eq!(new.text_over(&text, &limits()), text.replace("old\n", "new\n"));
+        let renamed = Topic { name: "Real DB".into(), ..read }.text_over(&text, &limits());
+        assert!(renamed.contains("metadata: \n  node: memory\n  type: feedback\n  origin: 7\n"), "{renamed}");
+        for (more, kind) in [("type: user\n", Kind::User), ("type:\n", Kind::Untyped), ("", Kind::Feedback)] {
+            assert_eq!(
+                Topic::read(&format!("{header}{more}---\n"), &limits()).kind,
+                kind,
+                "{more}: its own type goes first"
+            );
+        }
+        for other in
+            ["other:\n  type: user\n", "metadata: none\n  type: user\n", "metadata:\n  a: b\nmore:\n  type: user\n"]
+        {
+            assert_eq!(Topic::read(&format!("---\n{other}---\n"), &limits()).kind, Kind::Untyped, "{other}");
+        }
     }
 
     // spec: X6

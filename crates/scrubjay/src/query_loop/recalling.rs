@@ -330,3 +330,47 @@ fn used_lately(history: &[Arc<Message>]) -> Vec<String> {
 fn memories(count: usize) -> String {
     if count == 1 { "one memory".to_owned() } else { format!("{count} memories") }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::{MessageId, ToolCallId};
+    use serde_json::json;
+
+    fn called(calls: &[(&str, &str, &str)]) -> Arc<Message> {
+        let block = |(id, tool, path): &(&str, &str, &str)| {
+            Block::tool_use(ToolCallId::new(*id), *tool, json!({ "file_path": path }))
+        };
+        let (id, at) = (MessageId::new("m"), Timestamp::UNIX_EPOCH);
+        let blocks = calls.iter().map(block).collect();
+        Arc::new(Message { id, role: Role::Assistant, origin: Origin::Model, at, blocks })
+    }
+
+    // spec: L5
+    #[test]
+    fn what_the_view_shows_or_has_read_is_known_and_what_was_cleared_is_not() {
+        let mut view = View::default();
+        view.history = vec![called(&[
+            ("1", "Read", "/m/read.md"),
+            ("2", "Read", "/m/cleared.md"),
+            ("3", "Edit", "docs/../here.md"),
+            ("4", "Read", "/m/code.rs"),
+        ])];
+        view.recalled.insert(MessageId::new("r"), vec!["/m/shown.md".into()]);
+        view.cleared.insert(ToolCallId::new("2"));
+        let known: Vec<PathBuf> = known(&view, Path::new("/p")).into_iter().collect();
+        assert_eq!(known, ["/m/read.md", "/m/shown.md", "/p/here.md"].map(PathBuf::from));
+    }
+
+    // spec: L4
+    #[test]
+    fn the_last_ten_tools_count_each_once_the_newest_first() {
+        let names: Vec<String> = (0..12).map(|number| format!("T{number}")).collect();
+        let calls: Vec<(&str, &str, &str)> = names.iter().map(|name| ("1", name.as_str(), "x")).collect();
+        let history: Vec<Arc<Message>> =
+            calls.iter().map(|call| called(&[*call])).chain([called(&calls[5..6])]).collect();
+        let lately = used_lately(&history);
+        assert_eq!(lately, ["T5", "T11", "T10", "T9", "T8", "T7", "T6", "T4", "T3", "T2"]);
+        assert_eq!(used_lately(&[]), Vec::<String>::new());
+    }
+}

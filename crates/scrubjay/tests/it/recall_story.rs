@@ -358,6 +358,40 @@ async fn a_small_model_chooses_and_whatever_is_wrong_with_its_answer_the_local_r
     assert!(text.contains("Never mock"), "{text}");
 }
 
+// spec: L1
+// spec: L4
+// spec: L5
+#[tokio::test]
+async fn the_chooser_is_asked_with_the_newest_question_the_tools_in_use_and_without_what_was_shown() {
+    let chooser = Arc::new(Scripted::saying([
+        r#"{"selected_memories": ["feedback_tea.md"]}"#,
+        r#"{"selected_memories": ["feedback_tea.md"]}"#,
+    ]));
+    let model = Scripted::new()
+        .then(Turn::call("Read", json!({ "file_path": "notes.txt" })))
+        .then(Turn::text("At four."))
+        .then(Turn::text("They do not."))
+        .then(Turn::text("Gladly."));
+    let world = World::new(&birds());
+    world.home.write("notes.txt", "plain\n").unwrap();
+    let (mut story, memory) = world.tell_choosing(Setting::new(Arc::new(model)), Some(chooser.clone()));
+    let hold = Hold::of(&memory);
+    story.ask("When is tea served?").await.unwrap();
+    hold.let_go();
+    story.session.wait_for_background(LONG).await.unwrap();
+    story.ask("Do our integration tests mock the database?").await.unwrap();
+    story.session.wait_for_background(LONG).await.unwrap();
+    story.ask("Thanks!").await.unwrap();
+    let asked: Vec<String> = chooser.prompts().iter().map(|prompt| prompt.history[0].text()).collect();
+    assert_eq!(asked.len(), 2);
+    assert!(asked[0].contains("When is tea served?") && asked[0].contains("feedback_tea.md"), "{}", asked[0]);
+    assert!(asked[0].contains("Tools in use: none"), "{}", asked[0]);
+    assert!(asked[1].contains("mock the database?") && !asked[1].contains("When is tea"), "{}", asked[1]);
+    assert!(asked[1].contains("Tools in use: Read"), "{}", asked[1]);
+    assert!(!asked[1].contains("feedback_tea.md"), "what was shown takes no place: {}", asked[1]);
+    assert_eq!(recalled(&story).len(), 1, "and is not shown again, whoever names it");
+}
+
 // spec: L4
 #[tokio::test]
 async fn choosing_can_be_switched_off_and_stops_with_the_days_budget() {

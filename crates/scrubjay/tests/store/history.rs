@@ -99,6 +99,40 @@ fn a_removed_memory_lies_in_the_trash_and_comes_back() {
     assert_eq!(bench.file("a.md").unwrap(), text, "the journal keeps what the trash does not");
 }
 
+// spec: F1
+// spec: D11
+#[test]
+fn what_comes_back_is_as_old_as_it_was() {
+    let bench = Bench::new();
+    let old = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_700_000_000);
+    let (first, second) = (memory_text("A", "about a", "body\n"), memory_text("A", "about a", "another body\n"));
+    let file = bench.place.memory.join("a.md");
+    let age = || std::fs::metadata(&file).unwrap().modified().unwrap();
+    let mut memory = bench.open();
+    save(&mut memory, "a.md", &first);
+    std::fs::File::options().write(true).open(&file).unwrap().set_modified(old).unwrap();
+    memory.refresh().unwrap();
+
+    let edited = save(&mut memory, "a.md", &second);
+    assert!(age() > old, "another meaning is new");
+    memory.undo(edited.change).unwrap();
+    assert_eq!((bench.file("a.md").unwrap(), age()), (first.clone(), old));
+    forget(&mut memory, "a.md");
+    memory.restore("a.md").unwrap();
+    assert_eq!(age(), old, "restored");
+    let again = forget(&mut memory, "a.md");
+    memory.undo(again.change).unwrap();
+    assert_eq!(age(), old, "undone");
+    std::fs::remove_file(&file).unwrap();
+    memory.refresh().unwrap();
+    memory.restore("a.md").unwrap();
+    assert_eq!(age(), old, "taken away by somebody else");
+    // What is put together of two texts is new.
+    save(&mut memory, "a.md", &first.replace("about a", "about b"));
+    memory.undo(edited.change).unwrap();
+    assert!(age() > old);
+}
+
 // spec: D11
 #[test]
 fn what_was_removed_twice_comes_back_as_it_was_last() {

@@ -20,11 +20,13 @@ fn words_of_a_person_stay_in_the_index() {
 }
 
 // spec: D10
+// spec: X6
 #[test]
 fn an_edited_line_is_carried_over_to_its_memory() {
     let bench = Bench::new();
     let mut memory = bench.open();
-    save(&mut memory, "a.md", "---\nname: A\ndescription: about a\ntype: user\nmood: calm\n---\nbody\n");
+    let first = "---\nname: A\ndescription: about a\ntype: user\nmood: calm\n---\nbody\n";
+    save(&mut memory, "a.md", first);
     bench.write("MEMORY.md", "- [Ada](a.md) — who she is\n");
     let repairs = memory.refresh().unwrap();
     assert_eq!(
@@ -35,8 +37,10 @@ fn an_edited_line_is_carried_over_to_its_memory() {
     assert_eq!(file, "---\nname: \"Ada\"\ndescription: \"who she is\"\ntype: user\nmood: calm\n---\nbody\n");
     assert_eq!(bench.file("MEMORY.md").unwrap(), "- [Ada](a.md) — who she is\n");
     let log = memory.log().unwrap();
-    assert!(log.iter().any(|change| change.cause == Cause::Index && change.edits[0].path == "a.md"));
+    let carried = log.iter().find(|change| change.cause == Cause::Index && change.edits[0].path == "a.md").unwrap();
     assert_eq!(memory.refresh().unwrap().notices, Vec::<String>::new());
+    memory.undo(carried.id).unwrap();
+    assert_eq!(bench.file("a.md").unwrap(), first, "what nobody here understands comes back with the rest");
 }
 
 // spec: D9

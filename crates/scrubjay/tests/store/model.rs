@@ -3,7 +3,7 @@
 use crate::bench::{Bench, in_order};
 use proptest::prelude::*;
 use scrubjay::digest::Digest;
-use scrubjay::memory::{Act, Cause, Change, Edit, Memory, What};
+use scrubjay::memory::{Act, Age, Cause, Change, Edit, Memory, What};
 use std::collections::BTreeMap;
 
 #[derive(Debug, Clone)]
@@ -70,7 +70,7 @@ impl Run {
         let base = self.model.get(&path).map(|text| Digest::of(text.as_bytes()));
         let act = after.map_or(Act::Remove, Act::Save);
         let possible = act != Act::Remove || base.is_some();
-        possible.then_some(Edit { path, base, act, rests_on: None, keeps_age: false })
+        possible.then_some(Edit { path, base, act, rests_on: None, age: Age::New })
     }
 
     /// Edits made from what is there now do exactly what they say.
@@ -127,7 +127,7 @@ impl Run {
             base: base.clone(),
             act: Act::Save(ours.clone()),
             rests_on: None,
-            keeps_age: false,
+            age: Age::New,
         };
         let receipt = self.memory.commit(Change { cause: Cause::Dream, edits: vec![edit] }).unwrap();
         let now = self.model.get(&path).cloned();

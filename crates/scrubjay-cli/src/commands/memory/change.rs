@@ -48,7 +48,12 @@ pub(super) fn edit(memory: &mut Memory, name: &str, trial: Trial, (workplace, pa
     };
     let new = editor::rewritten(&path, &old, workplace)?;
     if new.trim().is_empty() {
-        return Err(Failure::usage(format!("the new text of `{path}` is empty, so nothing was changed"))
+        let read = if std::io::stdin().is_terminal() {
+            ""
+        } else {
+            " (it was read from standard input, which is no terminal)"
+        };
+        return Err(Failure::usage(format!("the new text of `{path}` is empty{read}, so nothing was changed"))
             .fix(format!("`scrubjay memory forget {}` removes a memory", memories::typed(&path))));
     }
     let lost = lost_header(&old, &new, &workplace.limits);

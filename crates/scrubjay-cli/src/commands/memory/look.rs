@@ -295,7 +295,7 @@ fn change_json(change: &Recorded) -> Value {
 }
 
 pub(super) fn diff(memory: &Memory, change: Option<u64>, paper: &Paper) -> Result<(), Failure> {
-    let last = memory.log()?.last().map(|change| change.id);
+    let last = memory.log()?.iter().rev().find(|change| !change.edits.is_empty()).map(|change| change.id);
     let Some(change) = change.map(ChangeId).or(last) else {
         return Err(Failure::nothing_found("nothing has happened to this memory yet").fix(memories::FIRST));
     };
@@ -308,6 +308,9 @@ pub(super) fn diff(memory: &Memory, change: Option<u64>, paper: &Paper) -> Resul
         let text = diff.to_string();
         let text = if text.trim().is_empty() { format!("{}: the text is the same", diff.path) } else { text };
         paper.line(shown(&text).trim_end())?;
+    }
+    if diffs.is_empty() {
+        paper.talk(&format!("change {} changed nothing", change.0));
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use super::trial::{self, By, Refusal};
 use super::world::{Step, World};
 use super::{Dream, DreamError, Dreams, Judgement, Mode};
 use crate::memory::provenance::{Basis, Source, Speaker, Trust};
-use crate::memory::store::{Act, Change, Edit, Receipt};
+use crate::memory::store::{Act, Age, Change, Edit, Receipt};
 use crate::memory::{Cause, Memory, MemoryError, diff};
 use jiff::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
@@ -93,7 +93,8 @@ impl Dream {
         let lands = sorted.lands;
         self.lease.commit(|| {
             let kept = proposes && proposal.keep(&dreams.place.dreams).map_err(keeping)?;
-            let (receipt, at) = dreams.memory.with(|memory| commit(memory, &lands))?;
+            let otherwise = if proposes { "proposed, changed nothing" } else { "found nothing to change" };
+            let (receipt, at) = dreams.memory.with(|memory| commit(memory, &lands, otherwise))?;
             if dreams.mode != Mode::Propose {
                 dreams.memory.with(|memory| memory.rank_index())?;
             }
@@ -192,8 +193,9 @@ fn combined(tidied: Vec<Step>, judged: Vec<Step>, world: &World) -> Vec<Step> {
     steps.into_values().collect()
 }
 
-/// Make these steps one change, without those that somebody else has overtaken. Returns when it was.
-fn commit(memory: &mut Memory, steps: &[Step]) -> Result<(Option<Receipt>, Timestamp), DreamError> {
+/// Make these steps one change, without those that somebody else has overtaken; if nothing changes, the journal says what happened
+/// otherwise. Returns when it was.
+fn commit(memory: &mut Memory, steps: &[Step], otherwise: &str) -> Result<(Option<Receipt>, Timestamp), DreamError> {
     memory.refresh()?;
     let edits = edits(memory, steps)?;
     let receipt = match edits.is_empty() {
@@ -201,7 +203,7 @@ fn commit(memory: &mut Memory, steps: &[Step]) -> Result<(Option<Receipt>, Times
         false => Some(memory.commit(Change { cause: Cause::Dream, edits })?).filter(Receipt::changed),
     };
     if receipt.is_none() {
-        memory.slept()?;
+        memory.slept(otherwise)?;
     }
     let at = memory.last_dream()?.unwrap_or(Timestamp::UNIX_EPOCH);
     Ok((receipt, at))
@@ -238,7 +240,8 @@ fn still_makes_sense(memory: &Memory, step: &Step) -> Result<bool, MemoryError> 
 fn edit(memory: &Memory, step: &Step) -> Edit {
     let act = step.after.clone().map_or(Act::Remove, Act::Save);
     let rests_on = step.after.as_ref().and_then(|_| basis(memory, step));
-    Edit { path: step.path.clone(), base: step.base.clone(), act, rests_on, keeps_age: step.keeps_age }
+    let age = if step.keeps_age { Age::Kept } else { Age::New };
+    Edit { path: step.path.clone(), base: step.base.clone(), act, rests_on, age }
 }
 
 /// What a memory rests on once it took over others or quotes what was said; tainted as soon as one of them is.
@@ -327,11 +330,11 @@ impl Memory {
         Ok(self.log()?.iter().rev().find(|change| change.cause == Cause::Dream).map(|change| change.at))
     }
 
-    /// Write down that a dream found nothing to change.
-    fn slept(&mut self) -> Result<(), MemoryError> {
+    /// Write down a dream that changed nothing, and what it did.
+    fn slept(&mut self, what: &str) -> Result<(), MemoryError> {
         let _lock = self.folder.lock(self.patience())?;
         self.settle()?;
-        let change = self.write_down(Cause::Dream, Vec::new(), Vec::new())?;
+        let change = self.write_down(Cause::Dream, Vec::new(), vec![what.to_owned()])?;
         self.journal.done(change.id)?;
         self.read = self.journal.length()?;
         Ok(())

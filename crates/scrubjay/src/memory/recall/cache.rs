@@ -5,7 +5,7 @@ use super::index::{BREAK, Entry, Index, Lexicon};
 use super::{Turn, Voice};
 
 /// Changes whenever the bytes, or how words are read, change: an older file is then built again.
-const MAGIC: &[u8; 8] = b"sjrecal3";
+const MAGIC: &[u8; 8] = b"sjrecal4";
 
 impl Index {
     /// The index in a compact form of its own, checksummed.

@@ -8,15 +8,18 @@ const SHORTEST: usize = 4;
 const LONG: usize = 8;
 /// As many guesses as are worth trying.
 const GUESSES: usize = 3;
+/// How sure a guess is that two slips lead to.
+const TWO_SLIPS: f32 = 0.6;
 
-/// Words of the index that an unknown one may stand for, nearest first, with how sure that is.
+/// Words of the index that an unknown one may stand for, with how sure that is: the nearest, and those that it may be the beginning
+/// of.
 pub(super) fn guesses(index: &Index, word: &str) -> Vec<(u32, f32)> {
     let letters: Vec<char> = word.chars().collect();
     if letters.len() < SHORTEST || word.starts_with(|c: char| c.is_ascii_digit()) {
         return Vec::new();
     }
     let allowed = if letters.len() >= LONG { 2 } else { 1 };
-    let mut found: Vec<(usize, usize, &str, u32)> = Vec::new();
+    let mut found: Vec<(Guess, usize, &str, u32)> = Vec::new();
     for (term, other) in index.lexicon.words.iter().enumerate() {
         if other.len() + 4 * allowed < word.len() || word.len() + 4 * allowed < other.len() && !other.starts_with(word)
         {
@@ -26,17 +29,47 @@ pub(super) fn guesses(index: &Index, word: &str) -> Vec<(u32, f32)> {
         if holders == 0 {
             continue;
         }
-        let slips = if begins(word, other) { Some(1) } else { distance(&letters, other, allowed) };
-        found.extend(slips.map(|slips| (slips, usize::MAX - holders, &**other, term as u32)));
+        let slips = || distance(&letters, other, allowed).map(|letters| Guess { letters, how: How::Slipped });
+        let guess = beginning(word, other).or_else(slips);
+        found.extend(guess.map(|guess| (guess, usize::MAX - holders, &**other, term as u32)));
     }
     found.sort_unstable();
-    found.iter().take(GUESSES).map(|(slips, _, _, term)| (*term, if *slips <= 1 { 1.0 } else { 0.6 })).collect()
+    let nearest = found.first().map_or(0, |(guess, ..)| guess.letters);
+    let meant = found.iter().filter(|(guess, ..)| guess.letters == nearest || guess.how == How::Completed);
+    meant.take(GUESSES).map(|(guess, _, _, term)| (*term, guess.sure())).collect()
 }
 
-/// Whether one word is the beginning of the other and most of it: `mongo` and `mongodb`.
-fn begins(a: &str, b: &str) -> bool {
-    let (short, long) = if a.len() < b.len() { (a, b) } else { (b, a) };
-    short.len() >= SHORTEST && long.starts_with(short) && long.len() - short.len() <= 3
+/// How another word is come by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Guess {
+    /// Letters that differ.
+    letters: usize,
+    how: How,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum How {
+    /// By slips.
+    Slipped,
+    /// It begins with all that was written: `mongo` and `mongodb`.
+    Completed,
+    /// What was written begins with all of it, and goes on.
+    Cut,
+}
+
+impl Guess {
+    fn sure(self) -> f32 {
+        if self.how == How::Slipped && self.letters > 1 { TWO_SLIPS } else { 1.0 }
+    }
+}
+
+/// Where one word is the beginning of the other and most of it.
+fn beginning(word: &str, other: &str) -> Option<Guess> {
+    let (short, long, how) =
+        if word.len() < other.len() { (word, other, How::Completed) } else { (other, word, How::Cut) };
+    let letters = long.len() - short.len();
+    let begins = short.len() >= SHORTEST && long.starts_with(short) && letters <= 3;
+    begins.then_some(Guess { letters, how })
 }
 
 /// Letters to add, drop, change or swap to come from one word to another, if they are at most `allowed`.

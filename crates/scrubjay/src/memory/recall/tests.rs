@@ -126,6 +126,28 @@ fn slips_of_the_finger_are_forgiven() {
 }
 
 #[test]
+fn the_nearest_word_is_meant_before_a_shorter_one_or_a_farther_one() {
+    let data = Document { name: "Data data".into(), description: "data".into(), ..memory("data", "data, data") };
+    let index =
+        index([data.clone(), memory("database", "in the end we chose another database"), memory("more", "data")]);
+    assert_eq!(ids(&hits(&index, "databse")), ["database"]);
+    // Alone it is what is meant, and a beginning means all that goes on from it.
+    let alone = self::index([data, memory("dump", "mongodump at night"), memory("db", "MongoDB")]);
+    assert_eq!(ids(&hits(&alone, "databs"))[0], "data");
+    let found = hits(&alone, "mongod");
+    assert_eq!(ids(&found), ["db", "dump"], "{found:?}");
+}
+
+// spec: L8
+#[test]
+fn an_emoji_is_found_by_itself() {
+    let index = index([memory("party", "Release day 🎉"), memory("none", "Release day"), memory("thumb", "ok 👍🏽")]);
+    assert_eq!(ids(&hits(&index, "🎉"))[0], "party");
+    assert_eq!(ids(&hits(&index, "👍🏻"))[0], "thumb");
+    assert!(hits(&index, "🦆").is_empty());
+}
+
+#[test]
 fn words_that_stand_together_belong_together() {
     let index = index([
         on("2024-03-02", memory("apart", "The red one is mine; in the garden a tall panda, quite far away")),

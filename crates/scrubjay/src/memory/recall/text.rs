@@ -1,5 +1,5 @@
 //! Text to words, for any script: compatibility forms and accents folded, identifiers taken apart, scripts without
-//! spaces as overlapping pairs. The same for documents and for questions.
+//! spaces as overlapping pairs, each emoji a word. The same for documents and for questions.
 
 use std::borrow::Cow;
 use unicode_normalization::UnicodeNormalization;
@@ -96,6 +96,13 @@ fn is_joining(c: char) -> bool {
     matches!(c, '\u{591}'..='\u{5c7}' | '\u{610}'..='\u{61a}' | '\u{64b}'..='\u{65f}' | '\u{900}'..='\u{963}' | '\u{981}'..='\u{dff}')
 }
 
+/// An emoji or another small picture says something by itself. What only changes the one before it does not.
+fn is_picture(c: char) -> bool {
+    let changes = matches!(c, '\u{1f3fb}'..='\u{1f3ff}');
+    !changes
+        && matches!(c, '\u{2300}'..='\u{23ff}' | '\u{2600}'..='\u{27bf}' | '\u{2b50}' | '\u{2b55}' | '\u{1f000}'..='\u{1faff}')
+}
+
 struct Reader<'a> {
     text: &'a str,
     lower: String,
@@ -168,6 +175,9 @@ impl Reader<'_> {
 
     fn mark(&mut self, at: usize, c: char, each: &mut impl FnMut(Piece<'_>)) -> usize {
         let next = at + c.len_utf8();
+        if is_picture(c) {
+            each(Piece::Word(&self.text[at..next]));
+        }
         let ends_sentence =
             matches!(c, '.' | '!' | '?') && self.text[next..].chars().next().is_none_or(char::is_whitespace);
         if ends_sentence || matches!(c, '\n' | '。' | '！' | '？' | '؟' | '।') {
@@ -240,6 +250,8 @@ mod tests {
             ("हिन्दी शब्द", "हिन्दी शब्द"),
             ("می\u{200c}خواهم", "میخواهم"),
             ("O'Brien", "o brien"),
+            ("Shipped🎉🎉 ✅!", "shipped 🎉 🎉 ✅ |"),
+            ("👍🏽 ❤\u{fe0f} 👩\u{200d}💻 a → b │", "👍 ❤ 👩 💻 a b"),
             ("", ""),
         ] {
             assert_eq!(all(text).join(" "), expected, "{text}");
