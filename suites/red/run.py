@@ -7,9 +7,11 @@ from run to run.
 """
 import argparse
 import json
+import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -19,7 +21,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 RED = ROOT / "target" / "red"
 TREE, BUILT, WANTED = RED / "tree", RED / "built", RED / "wanted"
 LEFT_OUT = {"target", ".git"}
-PATIENCE = 900
+PATIENCE = 300
 TOKEN = re.compile(
     r"""//[^\n]*|/\*.*?\*/|b?r(?P<hash>#*)".*?"(?P=hash)|b?"(?:\\.|[^"\\])*"|b?'(?:\\.[^']*|[^\\'])'|'\w+|\bfn\s+\w+|[][(){};]""",
     re.DOTALL)
@@ -132,7 +134,15 @@ def programs(package: str) -> list[tuple[list[str], str, str]]:
 def run(holding: list[tuple[list[str], str, str]], test: str, home: pathlib.Path) -> subprocess.CompletedProcess:
     """The first of these programs in which the test fails, or the last of them."""
     for _, program, _ in holding:
-        ran = subprocess.run([program, test], cwd=home, capture_output=True, text=True, errors="replace", timeout=PATIENCE)
+        with subprocess.Popen([program, test], cwd=home, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
+                              start_new_session=True) as child:
+            try:
+                said, complained = child.communicate(timeout=PATIENCE)
+            except subprocess.TimeoutExpired:
+                # With whatever it started.
+                os.killpg(child.pid, signal.SIGKILL)
+                raise
+        ran = subprocess.CompletedProcess(program, child.returncode, said, complained)
         if ran.returncode:
             break
     return ran

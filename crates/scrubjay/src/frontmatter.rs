@@ -116,13 +116,17 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Take a key out, wherever it stands.
+    /// Take a key out with every line that says it: of one that stands there twice the earlier lines stayed as they were.
     pub fn take(&mut self, key: &str) -> Option<Value> {
-        let at = self.parts.iter().position(|part| matches!(part, Part::Field { key: name, .. } if name == key))?;
-        match self.parts.remove(at) {
+        let says_it = |part: &mut Part| match part {
+            Part::Field { key: name, .. } => name == key,
+            Part::Verbatim(lines) => key_of(lines) == Some(key),
+        };
+        let taken: Vec<Part> = self.parts.extract_if(.., says_it).collect();
+        taken.into_iter().find_map(|part| match part {
             Part::Field { value, .. } => Some(value),
             Part::Verbatim(_) => None,
-        }
+        })
     }
 
     /// Give a key a text.

@@ -169,7 +169,7 @@ pub fn state<'a>(rows: impl IntoIterator<Item = &'a Row>, limits: &Limits) -> St
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{called, removed};
+    use super::super::tests::{called, removed, share};
     use super::super::{Layer, Sent};
     use super::*;
     use crate::message::Usage;
@@ -224,6 +224,11 @@ mod tests {
         let mut earned = vec![removed(0, Layer::ToolResults, 200_000, Sent::Never)];
         earned.extend(costly);
         assert!(!is_tripped(&earned), "it had saved a dollar");
+        for harm in [Row::Rewrote, Row::ReadBack] {
+            let mut harmed = vec![harm(share(0, Layer::ToolResults, 200_000))];
+            harmed.extend(quiet.clone());
+            assert!(is_tripped(&harmed), "what we make others write or read again is spent, too: {:?}", harmed[0]);
+        }
         let mut cheap = vec![spent(10_000)];
         cheap.extend(quiet);
         assert!(!is_tripped(&cheap), "four cents are noise");

@@ -61,6 +61,40 @@ fn save(memory: &mut Memory, path: &str, text: &str, speaker: Option<Speaker>) {
 }
 
 // spec: L9
+#[test]
+fn a_rewrite_that_keeps_its_age_is_read_again_and_what_is_gone_is_not_found() {
+    let bench = Bench::new();
+    let mut memory = bench.memory();
+    save(&mut memory, "reference_tea.md", &text("Tea", "what is served", "oolong"), None);
+    save(&mut memory, "reference_cup.md", &text("Cup", "for the guests", "porcelain"), None);
+    let mut archive = Archive::open(&bench.project, &bench.limits);
+    archive.catch_up(Some(&memory)).unwrap();
+    let [tea, cup] = ["reference_tea.md", "reference_cup.md"]
+        .map(|path| memory.text(path).unwrap().map(|(entry, _)| entry).unwrap());
+    let rewritten = Edit::update(&tea, text("Tea", "what is served", "espresso")).keeping_age();
+    memory.commit(Change { cause: Cause::Dream, edits: vec![rewritten, Edit::remove(&cup)] }).unwrap();
+    archive.catch_up(Some(&memory)).unwrap();
+    let found = |words| archive.find(Some(&memory), &bench.query(words), &[Shelf::Memory]).len();
+    assert_eq!((found("espresso"), found("oolong"), found("porcelain")), (1, 0, 0));
+}
+
+// spec: L5
+#[test]
+fn however_many_may_not_be_shown_what_may_is_found() {
+    let bench = Bench::new();
+    let mut memory = bench.memory();
+    let better = (0..80).map(|n| Edit::create(format!("tea_{n}.md"), text("Green tea", "tea", "tea")));
+    let last =
+        Edit::create("last.md", text("Guests", "what they bring", &format!("tea {}", "and much else ".repeat(90))));
+    let edits = better.chain([last]).collect();
+    memory.commit(Change { cause: Cause::Person, edits }).unwrap();
+    let mut finder = Finder::open(&bench.project, &bench.limits);
+    finder.catch_up(&memory);
+    let found = finder.find(&memory, &bench.query("green tea"), |entry| entry.path.starts_with("tea_"));
+    assert_eq!(found.iter().map(|found| found.entry.path.as_str()).collect::<Vec<_>>(), ["last.md"]);
+}
+
+// spec: L9
 // spec: L8
 #[test]
 fn the_index_follows_the_files_and_reads_only_what_changed() {

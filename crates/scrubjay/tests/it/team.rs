@@ -16,6 +16,7 @@ use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio_util::sync::CancellationToken;
 
 fn begun(model: Arc<dyn Model>) -> (Story, SharedMemory) {
     let (home, limits) = (Home::new().unwrap(), Limits::default());
@@ -130,4 +131,18 @@ async fn without_a_model_each_kind_goes_where_it_belongs_and_both_indexes_are_lo
         team.text
     );
     assert!(team.path.ends_with("team/MEMORY.md") && told.behaviour.contains("<scope>always private</scope>"));
+}
+
+// spec: X4
+// spec: G1
+#[tokio::test]
+async fn what_somebody_of_the_team_shared_is_shown_as_theirs() {
+    let (story, memory) = begun(Arc::new(Offline::new(&Limits::default())));
+    std::fs::create_dir_all(memory.dir().join("team")).unwrap();
+    let text = "---\nname: Board\ndescription: where bugs are\ntype: reference\n---\nBugs are on the board.\n";
+    std::fs::write(memory.dir().join("team/reference_board.md"), text).unwrap();
+    assert_eq!(files(&memory), ["team/reference_board.md"]);
+    let paths = ["team/reference_board.md".to_owned()];
+    let shown = memory.recollections(&paths, &story.home.project(), &CancellationToken::new());
+    assert_eq!(shown.iter().map(|one| one.from.as_deref()).collect::<Vec<_>>(), [Some("team")]);
 }

@@ -42,6 +42,14 @@ fn kinds(rows: &[(&str, Kind)]) {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+// spec: G2
+#[test]
+fn what_holds_a_credential_is_kept_in_no_words() {
+    let token = ["ghp", "16C7e42F292c6912E7710c838347Ae178B4a"].join("_");
+    assert_eq!(kept(&format!("Remember that we push with {token} on Fridays.")), []);
+    assert_eq!(kept("Remember that we push with the robot on Fridays.").len(), 1);
+}
+
 // spec: E10
 #[test]
 fn what_is_said_outright_in_english_is_found() {

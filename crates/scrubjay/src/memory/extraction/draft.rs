@@ -95,6 +95,9 @@ mod tests {
             assert!(!draft.text.contains("cites") && !draft.text.contains("at four"), "{}", draft.text);
             assert_eq!((draft.topic(&limits).kind, draft.lacks(&limits)), (Kind::User, None));
         }
+        let twice = format!("{body}cites: [\"I like tea\"]\ncites: [\"at four\n---\nLikes tea.\n");
+        let draft = Draft::read("x.md", &twice, None, &limits);
+        assert!(!draft.text.contains("cites") && draft.cites.len() == 1, "said twice, and badly: {draft:?}");
         let draft = Draft::read("x.md", &format!("{body}---\nLikes tea.\n"), None, &limits);
         assert!(draft.lacks(&limits).is_some_and(|what| what.starts_with("cites")));
         assert_eq!(Draft::read("x.md", "plain", None, &limits).lacks(&limits), Some("name"));

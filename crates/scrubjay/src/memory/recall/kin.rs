@@ -55,7 +55,9 @@ fn told(index: &Index, best: &[(u32, f32)]) -> Vec<(u32, f32)> {
         }
     }
     let mut told: Vec<(u32, f32)> = told.into_iter().collect();
-    told.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    // By the words themselves: their numbers tell only in which order documents were read.
+    let word = |term: u32| index.lexicon.words.get(term as usize);
+    told.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| word(a.0).cmp(&word(b.0))));
     told.truncate(WORDS);
     told
 }
