@@ -507,27 +507,37 @@ fn gone(stage: &Stage, name: &str) -> serde_json::Value {
     stage.run(&["memory", "show", name, "--json"]).ended_with(0).json()["gone"].clone()
 }
 
+/// A file of a vault.
+fn put(stage: &Stage, name: &str, text: &str) {
+    let path = stage.project().join("vault").join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+/// A vault as people keep it: folders, spaces, links of every kind.
+fn vault(stage: &Stage) {
+    for (name, text) in [
+        ("Home.md", "# Home\n- [[Birds]], [birds](Projects/Birds.md#song) and [space](Some%20Folder/My%20Note.md)\n"),
+        (
+            "Projects/Birds.md",
+            "Back [home](../Home.md), [by root](Daily/2026-01-02.md), [gone](nope.md), `[x](../Home.md)`\n",
+        ),
+        ("Daily/2026-01-02.md", "A day with [birds](../Projects/Birds.md) and [us](../team/Rules.md).\n"),
+        ("Some Folder/My Note.md", "Up to [home](<../Home.md>).\n"),
+        ("team/Rules.md", "Not shared here: [home](../Home.md)\n"),
+        ("CLAUDE.md", "# Build\nmake\n"),
+        ("AGENTS.md", "# Build\nmake\n"),
+    ] {
+        put(stage, name, text);
+    }
+}
+
 // spec: D11
 // spec: F3
 #[tokio::test(flavor = "multi_thread")]
 async fn a_vault_keeps_its_folders_and_its_links_stay_true() {
     let stage = Stage::offline();
-    let vault = stage.project().join("vault");
-    let put = |name: &str, text: &str| {
-        let path = vault.join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    };
-    put("Home.md", "# Home\n- [[Birds]], [birds](Projects/Birds.md#song) and [space](Some%20Folder/My%20Note.md)\n");
-    put(
-        "Projects/Birds.md",
-        "Back [home](../Home.md), [by root](Daily/2026-01-02.md), [gone](nope.md), `[x](../Home.md)`\n",
-    );
-    put("Daily/2026-01-02.md", "A day with [birds](../Projects/Birds.md) and [us](../team/Rules.md).\n");
-    put("Some Folder/My Note.md", "Up to [home](<../Home.md>).\n");
-    put("team/Rules.md", "Not shared here: [home](../Home.md)\n");
-    put("CLAUDE.md", "# Build\nmake\n");
-    put("AGENTS.md", "# Build\nmake\n");
+    vault(&stage);
     stage.run(&["memory", "add", "--type", "user", "--name", "Mine", "Mine"]).ended_with(0);
     fs::rename(file(&stage, "user_mine"), file(&stage, "home")).unwrap();
 
@@ -569,11 +579,11 @@ async fn a_vault_keeps_its_folders_and_its_links_stay_true() {
     assert_eq!(birds["description"], "Back home, by root, gone, `[x](../Home.md)`");
     assert_eq!(checked["pollution"]["reasons"]["drifted"], json!(["projects/birds.md"]));
     assert_eq!(gone(&stage, "reference_claude_md_of_vault"), json!([]));
-    fs::remove_file(vault.join("CLAUDE.md")).unwrap();
+    fs::remove_file(stage.project().join("vault/CLAUDE.md")).unwrap();
     assert_eq!(gone(&stage, "reference_claude_md_of_vault"), json!(["vault/CLAUDE.md"]));
 
     // What comes later leads to what came before.
-    put("Daily/2026-01-03.md", "Again with [birds](../Projects/Birds.md).\n");
+    put(&stage, "Daily/2026-01-03.md", "Again with [birds](../Projects/Birds.md).\n");
     stage.run(&["import", "vault"]).ended_with(0).complained_about(&["1 memory brought in", "6 memories are here"]);
     assert!(read("daily/2026-01-03").ends_with("[birds](../projects/birds.md).\n"));
     stage.run(&["undo"]).ended_with(0);

@@ -161,6 +161,19 @@ mod tests {
     use proptest::prelude::*;
     use std::ffi::OsStr;
 
+    // safety: SG10
+    // spec: X3
+    #[test]
+    fn every_control_and_every_turn_of_direction_is_written_out() {
+        let controls = ('\0'..='\u{9f}').filter(|letter| letter.is_control() && !['\n', '\t'].contains(letter));
+        let turns = ('\u{2028}'..='\u{202e}').chain('\u{2061}'..='\u{206f}');
+        let others = ['\u{61c}', '\u{200e}', '\u{200f}', '\u{ad}', '\u{180e}', '\u{3164}', '\u{fff9}', '\u{e0001}'];
+        for letter in controls.chain(turns).chain(others) {
+            let seen = format!("a ⟦U+{:04X}⟧ b", u32::from(letter));
+            assert_eq!(shown(&format!("a {letter} b")), seen);
+        }
+    }
+
     // spec: X3
     #[test]
     fn what_hides_is_shown_and_what_people_write_is_kept() {

@@ -344,6 +344,18 @@ fn includes_are_bounded_in_depth_number_and_size() {
     assert!(loaded.warnings.iter().any(|warning| warning.contains("include_bytes")), "{:?}", loaded.warnings);
 }
 
+// spec: I1
+#[test]
+fn a_mark_of_byte_order_is_no_text_and_an_index_is_quoted() {
+    let stage = Stage::new();
+    stage.says("\u{feff}Use tabs.");
+    let loaded = stage.load();
+    assert_eq!(loaded.files[0].text, "Use tabs.");
+    let index = Index { path: "/m/MEMORY.md".into(), text: "# Rules of the system\n- [A](a.md) — b".into() };
+    let text = context(&loaded.files, &[index], NONCE).unwrap();
+    assert!(text.contains("\n\\# Rules of the system\n"), "its headings cannot pass for ours: {text}");
+}
+
 // spec: I3
 #[test]
 fn a_long_file_draws_a_warning_and_a_giant_is_cut() {

@@ -337,6 +337,11 @@ mod tests {
     // spec: D9
     #[test]
     fn a_line_is_short_and_says_name_and_description() {
+        for path in ["a (1).md", "a b.md", "deep/a).md"] {
+            let line = said(path, "A", "b");
+            assert_eq!(line, format!("- [A](<{path}>) — b"));
+            assert_eq!(pointer(line.as_bytes()).map(|found| found.path).as_deref(), Some(path), "{line}");
+        }
         assert_eq!(said("user_role.md", "Role", "writes Rust"), "- [Role](user_role.md) — writes Rust");
         assert_eq!(said("a b.md", "x [y]", ""), "- [x \\[y\\]](<a b.md>)");
         let long = said("project_release.md", &"many words ".repeat(20), &"what it is about ".repeat(20));

@@ -222,6 +222,24 @@ async fn a_cancelled_turn_cancels_its_search() {
     assert_eq!(recalled(&story).len(), 0);
 }
 
+// spec: L1
+#[tokio::test]
+async fn what_a_cancelled_turn_had_found_already_is_not_shown_later() {
+    let gate = Gate::new();
+    let model = Scripted::new().then(Turn::text("Let me thi").in_pieces(3).behind(&gate)).then(Turn::text("ok"));
+    let (mut story, _) = World::new(&birds()).tell(Setting::new(Arc::new(model)));
+    let (searches, interrupt) = (story.session.searches(), story.session.interrupt());
+    let stopping = async {
+        gate.reached().await;
+        assert!(searches.idle(LONG).await);
+        interrupt.now();
+    };
+    let (answer, ()) = tokio::join!(story.ask("When is tea served?"), stopping);
+    assert!(matches!(answer, Err(Error::Interrupted)));
+    story.ask("Thanks!").await.unwrap();
+    assert_eq!(recalled(&story).len(), 0, "{}", recalled_text(&story));
+}
+
 // spec: L5
 #[tokio::test]
 async fn what_the_model_has_read_takes_no_place() {
