@@ -24,10 +24,10 @@ fuzz_target!(|text: &str| {
 
     let draft = Draft::read("a.md", text, None, &limits);
     assert!(draft.cites.iter().all(|cite| !cite.trim().is_empty()));
-    assert_eq!(
-        Topic::read(&draft.text, &limits).body,
-        Topic::read(text, &limits).body,
-        "citations take nothing with them"
+    assert!(
+        text.ends_with(&Topic::read(&draft.text, &limits).body),
+        "citations take nothing with them: {:?}",
+        draft.text
     );
     assert!(Draft::read("a.md", &draft.text, None, &limits).cites.is_empty(), "none is saved: {:?}", draft.text);
 });
