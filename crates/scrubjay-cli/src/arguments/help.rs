@@ -5,7 +5,7 @@ use clap::CommandFactory as _;
 
 /// What people come for, in the order in which they do.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Everyday", &["demo", "scan", "chat", "status", "context", "recall", "remember", "inbox", "undo"]),
+    ("Everyday", &["demo", "scan", "chat", "status", "context", "recall", "remember", "forget", "inbox", "undo"]),
     ("Memory", &["memory", "dream", "import", "export", "fsck"]),
     ("Sessions", &["sessions", "notes", "compact", "uncompact", "results"]),
     ("Measure", &["savings", "cost", "report"]),
