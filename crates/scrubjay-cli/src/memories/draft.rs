@@ -5,7 +5,9 @@ use jiff::civil::Date;
 use scrubjay::dates;
 use scrubjay::limits::Limits;
 use scrubjay::memory::draft::{description, has, kind_of, spaced, title};
-use scrubjay::memory::{Cause, Change, Edit, FileDiff, Kind, Memory, Scope, Team, Topic, credential, name, scope_of};
+use scrubjay::memory::{
+    Cause, Change, Edit, FileDiff, Kind, Memory, Scope, Team, Topic, Twin, credential, name, scope_of,
+};
 use scrubjay::secrets;
 
 use super::receipt::Told;
@@ -146,7 +148,8 @@ impl Draft {
 
     /// Save it.
     pub(crate) fn save(self, memory: &mut Memory) -> Result<Told, Failure> {
-        let (edit, notes) = (self.edit(memory)?, self.notes(memory));
+        let (edit, mut notes) = (self.edit(memory)?, self.notes(memory));
+        notes.extend(memory.twins(&self.topic)?.iter().map(twin));
         let stem = super::typed(&edit.path);
         let receipt = memory.commit(Change { cause: Cause::Person, edits: vec![edit] })?;
         let mut told = Told::of(receipt, memory);
@@ -159,6 +162,21 @@ impl Draft {
             }
         }
         Ok(told)
+    }
+}
+
+/// What a person should know of a memory that is there beside the new one.
+fn twin(twin: &Twin) -> String {
+    match twin {
+        Twin::Same(path) => {
+            let old = super::typed(path);
+            format!(
+                "`{path}` says the same already: `scrubjay undo` takes the new one back, `scrubjay forget {old}` the old one"
+            )
+        }
+        Twin::Contrary(path) => {
+            format!("`{path}` says otherwise: if that no longer holds, `scrubjay forget {}`", super::typed(path))
+        }
     }
 }
 

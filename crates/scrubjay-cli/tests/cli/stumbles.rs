@@ -40,6 +40,21 @@ async fn after_a_dream_that_only_proposed_the_last_real_change_is_taken_back() {
     stage.run(&["undo"]).ended_with(0).complained_about(&["change 2 is taken back"]);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn who_writes_down_what_is_there_or_its_contrary_is_told() {
+    let stage = Stage::offline();
+    stage.run(&["remember", "Staging listens on port 5433, ask Ada for access"]).ended_with(0);
+    let first = "project_staging_listens_on_port_5433_ask_ada";
+    let same = stage.run(&["remember", "Staging listens on port 5433: ask Ada for access."]).ended_with(0);
+    same.complained_about(&["says the same already", &format!("scrubjay forget {first}`")]);
+    stage.run(&["undo"]).ended_with(0);
+    let other = stage.run(&["remember", "Staging listens on port 5434, ask Ada for access"]).ended_with(0);
+    other.complained_about(&["says otherwise:", &format!("scrubjay forget {first}`")]);
+    stage.run(&["forget", first]).ended_with(0);
+    let alone = stage.run(&["remember", "The yard is swept on Mondays"]).ended_with(0);
+    assert!(!alone.err.contains("already") && !alone.err.contains("otherwise:"), "{alone:#?}");
+}
+
 // spec: D11
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_forgotten_by_its_title_comes_back_by_its_title() {

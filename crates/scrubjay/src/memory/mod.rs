@@ -66,6 +66,7 @@ mod sayings;
 mod likeness;
 mod uses;
 mod pollution;
+mod twins;
 mod forgetting;
 // written by agents
 mod footing;
@@ -91,6 +92,7 @@ pub use sharing::{Credential, Scope, credential, scope_of};
 pub use store::{Act, Age, Change, Edit, Index, Memory, Outcome, Place, Receipt, What};
 pub use tool::MemoryTool;
 pub use topic::{Kind, Topic};
+pub use twins::Twin;
 pub use uses::{Turn, Use, Uses};
 
 use std::io;

@@ -2,7 +2,8 @@
 
 use crate::bench::{Bench, memory_text, save};
 use jiff::SignedDuration;
-use scrubjay::memory::Pollution;
+use scrubjay::limits::Limits;
+use scrubjay::memory::{Pollution, Topic, Twin};
 use std::collections::BTreeSet;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -57,4 +58,27 @@ fn each_reason_is_found_and_each_memory_counts_once() {
     let found = pollution(&memory);
     assert_eq!((found.unrecalled.len(), found.share()), (6, Some(6.0 / 8.0)), "{found:?}");
     assert!(found.unrecalled.contains("new_tests.md") && !found.unrecalled.contains("new_day.md"));
+}
+
+#[test]
+fn what_says_the_same_or_the_contrary_is_known_before_it_is_written_down() {
+    let bench = Bench::new();
+    let mut memory = bench.open();
+    let of = |name: &str, body: &str| memory_text(name, body, body);
+    save(&mut memory, "a.md", &of("Staging", "Staging listens on port 5433, ask Ada for access."));
+    save(&mut memory, "b.md", &of("Releases", "Releases leave the yard on Tuesday."));
+    save(&mut memory, "c.md", &of("Birds", "A scrub jay hides thousands of seeds."));
+    let limits = Limits::default();
+    for (name, body, expected) in [
+        ("Access", "Staging listens on port 5433: ask Ada for access!", vec![Twin::Same("a.md".to_owned())]),
+        ("Staging", "Staging listens on port 5434, ask Ada for access.", vec![Twin::Contrary("a.md".to_owned())]),
+        ("Releases", "Releases leave the yard on Thursday.", vec![Twin::Contrary("b.md".to_owned())]),
+        ("Releases", "Releases leave the yard on Tuesday.", vec![]),
+        ("Releases", "Releases are signed by the harbour office.", vec![]),
+        ("Oaks", "An oak stands in the yard.", vec![]),
+        ("", "", vec![]),
+    ] {
+        let topic = Topic::read(&of(name, body), &limits);
+        assert_eq!(memory.twins(&topic).unwrap(), expected, "{body}");
+    }
 }
