@@ -10,6 +10,7 @@ use scrubjay::paths::{create_dir_private, write_private};
 use scrubjay::secrets;
 use scrubjay::tools::shown_path;
 use serde_json::{Value, json};
+use std::fs::File;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -107,9 +108,18 @@ fn write(to: &Path, files: &[Leaving], memory: &Memory) -> Result<(), Failure> {
     for file in files {
         let path = to.join(&file.path);
         put(path.clone(), &file.text)?;
-        memories::keep_age(&path, file.modified);
+        keep_age(&path, file.modified);
     }
     let index = memory.whole_index()?;
     let key = uuid::Uuid::now_v7().into_bytes();
     put(to.join(name::INDEX), &secrets::redact(&index, &key))
+}
+
+/// A memory is as old outside as it is here. Where that cannot be kept, it counts as new.
+fn keep_age(file: &Path, age: SystemTime) {
+    let plain = file.symlink_metadata().is_ok_and(|meta| meta.is_file());
+    let kept = || File::options().write(true).open(file).and_then(|file| file.set_modified(age));
+    if let Err(error) = if plain { kept() } else { Ok(()) } {
+        tracing::warn!(%error, "the age of a memory was not kept");
+    }
 }

@@ -12,13 +12,14 @@ use crate::memories::receipt::{Told, rehearse};
 use crate::memories::{self, stem};
 use crate::paper::{Form, Paper, size};
 use crate::workplace::Workplace;
+use jiff::Timestamp;
 use scrubjay::digest::Digest;
 use scrubjay::foreign::Agent;
 use scrubjay::frontmatter;
 use scrubjay::limits::Limits;
 use scrubjay::memory::draft::cut;
 use scrubjay::memory::{
-    Basis, Cause, Change, Edit, FileDiff, Kind, Memory, Source, Speaker, Topic, Trust, What, links, name,
+    Age, Basis, Cause, Change, Edit, FileDiff, Kind, Memory, Source, Speaker, Topic, Trust, links, name,
 };
 use scrubjay::secrets;
 use scrubjay::tools::{shown, shown_path};
@@ -26,7 +27,6 @@ use serde_json::json;
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
-use std::time::SystemTime;
 
 /// Files that tell an agent what to do. They are referred to, not copied: they are read where they lie.
 const INSTRUCTIONS: [&str; 4] = ["CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "GEMINI.md"];
@@ -42,7 +42,7 @@ struct Candidate {
     /// What it will be called, if that is free.
     path: String,
     text: String,
-    modified: Option<SystemTime>,
+    age: Age,
     /// The file and its state, so that it comes in once.
     mark: String,
 }
@@ -62,7 +62,7 @@ struct Haul<'a> {
 /// What would happen.
 #[derive(Default)]
 struct Plan {
-    edits: Vec<(Edit, Option<SystemTime>)>,
+    edits: Vec<Edit>,
     /// What is here already.
     here: Vec<String>,
     notes: Vec<String>,
@@ -85,14 +85,9 @@ pub(super) fn run(flags: &ImportFlags, workplace: &Workplace, paper: &Paper) -> 
     if flags.trial.dry_run {
         return plan.rehearse(&memory, paper);
     }
-    let (edits, ages): (Vec<Edit>, Vec<_>) = plan.edits.drain(..).unzip();
+    let edits = std::mem::take(&mut plan.edits);
     let (came, cause) = (edits.len(), Cause::Import { from: from.display().to_string() });
     let receipt = memory.commit(Change { cause, edits })?;
-    for (outcome, age) in receipt.outcomes.iter().zip(ages) {
-        if let Some(age) = age.filter(|_| outcome.what == What::Saved) {
-            memories::keep_age(&memory.place().memory.join(&outcome.path), age);
-        }
-    }
     plan.tell(&Told::of(receipt, &memory), came, paper)
 }
 
@@ -207,7 +202,15 @@ impl<'a> Haul<'a> {
     fn push(&mut self, file: &Path, path: String, text: String) {
         let mark = format!("{}#{}", file.display(), Digest::of(text.as_bytes()).as_str());
         let modified = fs::metadata(file).and_then(|meta| meta.modified()).ok();
-        self.candidates.push(Candidate { file: file.to_owned(), path, text, modified, mark });
+        let moment = modified.and_then(|modified| Timestamp::try_from(modified).ok()).map(Timestamp::as_nanosecond);
+        let age = moment.and_then(|moment| i64::try_from(moment).ok()).filter(|moment| *moment > 0);
+        self.candidates.push(Candidate {
+            file: file.to_owned(),
+            path,
+            text,
+            age: age.map_or(Age::New, Age::Since),
+            mark,
+        });
     }
 }
 
@@ -406,14 +409,14 @@ impl Plan {
             let (message, quote) = (one.mark, one.file.display().to_string());
             let from = Source { speaker: Speaker::File, session: String::new(), message, quote };
             let basis = Basis { sources: vec![from], trust: Trust::Confirmed };
-            plan.edits.push((Edit::create(path, text).resting_on(basis), one.modified));
+            plan.edits.push(Edit { age: one.age, ..Edit::create(path, text).resting_on(basis) });
         }
         Ok(plan)
     }
 
     fn rehearse(mut self, memory: &Memory, paper: &Paper) -> Result<(), Failure> {
         self.notes.extend(self.said_here());
-        let diff = |(edit, _): &(Edit, Option<SystemTime>)| {
+        let diff = |edit: &Edit| {
             let after = match &edit.act {
                 scrubjay::memory::Act::Save(text) => Some(text.clone()),
                 _ => None,

@@ -15,10 +15,7 @@ use crate::workplace::Workplace;
 use scrubjay::memory::{Cause, Change, ChangeId, Edit, Entry, Memory, MemoryError, Origins, Recorded, Repairs, name};
 use scrubjay::tools::shown;
 use std::collections::HashSet;
-use std::fs::File;
-use std::path::Path;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use receipt::Told;
 
@@ -182,15 +179,6 @@ pub(crate) fn last_change(log: &[Recorded]) -> Option<ChangeId> {
         ours && !change.edits.is_empty() && !taken_back.contains(&change.id)
     };
     log.iter().rev().find(counts).map(|change| change.id)
-}
-
-/// A memory is as old as it was where it comes from. Where that cannot be kept, it counts as new.
-pub(crate) fn keep_age(file: &Path, age: SystemTime) {
-    let plain = file.symlink_metadata().is_ok_and(|meta| meta.is_file());
-    let kept = || File::options().write(true).open(file).and_then(|file| file.set_modified(age));
-    if let Err(error) = if plain { kept() } else { Ok(()) } {
-        tracing::warn!(%error, "the age of a memory was not kept");
-    }
 }
 
 /// Make a change that the person asked for.

@@ -113,7 +113,7 @@ pub enum Age {
     New,
     /// Since it last changed: the text is another, the meaning is not.
     Kept,
-    /// Since this moment, in nanoseconds since 1970: an old text comes back.
+    /// Since this moment, in nanoseconds since 1970: an old text comes back, or comes in.
     Since(i64),
 }
 
