@@ -36,14 +36,15 @@ impl Memory {
         for (_, path) in near.into_iter().take(COMPARED) {
             let Some((entry, text)) = self.text(path)? else { continue };
             let old = Topic::read(&text, &self.limits);
+            if old == *topic {
+                continue;
+            }
             let taken = Taken::of(path, &old);
-            let twin = match relation(&new, &taken, &BTreeSet::new()) {
-                _ if old == *topic => None,
-                _ if is_contrary(&new, &taken) => Some(Twin::Contrary(entry.path)),
-                Some(Relation::Same) => Some(Twin::Same(entry.path)),
-                _ => None,
-            };
-            twins.extend(twin);
+            if is_contrary(&new, &taken) {
+                twins.push(Twin::Contrary(entry.path));
+            } else if relation(&new, &taken, &BTreeSet::new()) == Some(Relation::Same) {
+                twins.push(Twin::Same(entry.path));
+            }
         }
         Ok(twins)
     }
