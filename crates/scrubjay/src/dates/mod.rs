@@ -14,6 +14,7 @@ mod calendar;
 mod chinese;
 mod english;
 mod month_day;
+pub mod names;
 mod numeric;
 mod tense;
 #[cfg(test)]
