@@ -177,7 +177,7 @@ impl Seat {
         };
         let Some(memory) = &self.memory else { return Ok(session) };
         let (transcripts, attendance) = (self.workplace.project().dir().to_owned(), self.attendance);
-        Ok(session.remembering(memory.clone()).learning(Learns { transcripts, attendance }))
+        Ok(session.remembering(memory.clone()).learning(Learns { transcripts, attendance, model: None }))
     }
 
     /// What the model is told about its memory, as it is now.

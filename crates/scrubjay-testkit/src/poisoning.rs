@@ -112,7 +112,7 @@ impl Attack {
         let from = Remembering { memory: memory.clone(), chooser: None, root: story.home.project() };
         story.session = story.session.remembering(from);
         if hands == Hands::Extractor {
-            let learns = Learns { transcripts: project.dir().to_owned(), attendance: Attendance::Person };
+            let learns = Learns { transcripts: project.dir().to_owned(), attendance: Attendance::Person, model: None };
             story.session = story.session.learning(learns);
         }
         for question in self.questions(entrance) {

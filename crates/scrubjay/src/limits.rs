@@ -245,9 +245,22 @@ limits! {
     include_bytes = 204_800 "bytes" in "instructions", 0..=67_108_864, "of all included files together";
 
     extraction_turns = 5 "turns" in "layer 5", 1..=100, "of one extraction: reads, writes, one correction, and room";
-    extraction_wait_turns = 10 "turns" in "layer 5", 1..=1_000, "in which the person said little wait for an extraction at most, where `extraction.least_words` lets them wait";
+    extraction_wait_turns = 10 "turns" in "layer 5", 1..=1_000, "in which little was typed wait for the learner at most";
     extraction_saves = 10 "memories" in "layer 5", 0..=1_000, "saved by one extraction at most: one answer rarely teaches more than one";
-    extraction_manifest = 200 "memories" in "layer 5", 0..=100_000, "that an extraction is told of, the newest ones";
+    extraction_manifest = 200 "memories" in "layer 5", 0..=100_000, "that a forked extraction is told of, the newest ones";
+    learner_least_chars = 12 "characters" in "layer 5", 0..=10_000, "typed since the last look are worth a request; less is looked at with what comes next";
+    learner_list_chars = 4_000 "characters" in "layer 5", 0..=1_000_000, "of the list of memories that the learner sees, the nearest first";
+    learner_nearest = 3 "memories" in "layer 5", 0..=100, "that the learner sees in full, the nearest ones";
+    learner_memory_bytes = 4_096 "bytes" in "layer 5", 0..=1_048_576, "a longer memory is listed, and not shown in full";
+    learner_answer_chars = 2_000 "characters" in "layer 5", 0..=100_000, "shown of the answer that a message replies to: its beginning and its end";
+    learner_cite_chars = 8 "characters" in "layer 5", 0..=1_000, "letters and digits of typed words that a memory cites at least; with less it is unconfirmed";
+    learner_tokens = 4_096 "tokens" in "layer 5", 256..=100_000, "of one answer of the learner";
+    learner_look_back = 5 "replies" in "layer 5", 0..=100, "that one second request shows with the answers they reply to";
+    remember_wait_ms = 8_000 "milliseconds" in "layer 5", 0..=600_000, "the model waits for the learner after it called `remember`; then its note is kept unconfirmed";
+    typed_paste_lines = 8 "lines" in "layer 5", 2..=10_000, "without a label or a fence count as pasted";
+    typed_paste_chars = 1_500 "characters" in "layer 5", 100..=1_000_000, "in one part count as pasted";
+    typed_paste_line_chars = 200 "characters" in "layer 5", 0..=100_000, "of a paste on one line count as typed: a name, an address, a path";
+    typed_echo_chars = 30 "characters" in "layer 5", 8..=10_000, "in a row that a tool, a file or a page showed before count as pasted; of Chinese and Japanese half as many";
     extraction_exit_ms = 60_000 "milliseconds" in "layer 5", 0..=3_600_000, "an extraction that is running gets this long when the session ends; a second Ctrl-C abandons it";
     past_lines = 50 "lines" in "layer 5", 1..=100_000, "of past sessions that a search by a background agent shows, the last ones";
 

@@ -252,6 +252,48 @@ pub fn extract(about: &Extraction<'_>) -> String {
     fill(include_str!("../prompts/extraction/extract.md"), &values)
 }
 
+/// Tells a learner what to keep of the user's typed words.
+pub const LEARNER: &str = include_str!("../prompts/learning/learner.md");
+/// Tells a learner what to keep of an exchange.
+pub const LOOK_BACK: &str = include_str!("../prompts/learning/look-back.md");
+/// What the learner's one tool does.
+pub const LEARNER_TOOL: &str = include_str!("../prompts/learning/tool.md");
+
+/// What a learner is shown.
+pub fn learner_words(today: &str, memories: &str, words: &str) -> String {
+    let memories = if memories.is_empty() { String::new() } else { format!("{memories}\n\n") };
+    let values = [("today", today), ("memories", memories.as_str()), ("words", words)];
+    fill(include_str!("../prompts/learning/words.md"), &values)
+}
+
+/// The memories that are there.
+pub fn learner_memories(list: &str, whole: &str) -> String {
+    let whole = if whole.is_empty() { String::new() } else { format!("\n\n{whole}") };
+    fill(include_str!("../prompts/learning/memories.md"), &[("list", list), ("whole", whole.as_str())])
+}
+
+/// One memory in full.
+pub fn learner_memory(path: &str, text: &str) -> String {
+    fill(include_str!("../prompts/learning/memory.md"), &[("path", path), ("text", text)])
+}
+
+/// The answer that a message replies to.
+pub fn learner_answer(text: &str) -> String {
+    fill(include_str!("../prompts/learning/answer.md"), &[("text", text)])
+}
+
+/// Asks once more for an answer that can be read.
+pub fn learner_again(why: &str) -> String {
+    fill(include_str!("../prompts/learning/again.md"), &[("why", &fenced(why))])
+}
+
+/// Whether a text shows an instruction file that came with a repository, or lay where others write.
+pub fn holds_repository_file(text: &str) -> bool {
+    let kinds = ["above", "project", "local"].map(instruction_kind);
+    let included = instruction_kind("included").split("{{").next().unwrap_or_default();
+    kinds.into_iter().chain([included]).any(|kind| !kind.is_empty() && text.contains(&format!("({kind}")))
+}
+
 /// Whether a text is what the person only passed on: a command with its output, or what was piped in.
 pub fn is_passed_on(text: &str) -> bool {
     let frames = [include_str!("../prompts/ran-by-person.md"), include_str!("../prompts/piped-in.md")];
@@ -458,8 +500,8 @@ pub const MEMORY_LOG_APPENDS: &str = include_str!("../prompts/memory/log-appends
 pub const MEMORY_LOG_NAME: &str = include_str!("../prompts/memory/log-name.md");
 /// Says that a memory waits for the person.
 pub const MEMORY_UNCONFIRMED: &str = include_str!("../prompts/memory/unconfirmed.md");
-/// Says that the index was not left as it was written.
-pub const MEMORY_INDEX_KEPT: &str = include_str!("../prompts/memory/index-kept.md");
+/// Refuses to write the index.
+pub const MEMORY_INDEX_REFUSED: &str = include_str!("../prompts/memory/index-refused.md");
 
 /// Tells a model how to choose among memories.
 pub fn select(most: u64, nonce: &str) -> String {

@@ -85,6 +85,8 @@ pub struct Bench<'a> {
     pub view: Option<&'a View>,
     /// Whoever starts agents here; a fork has nobody.
     pub summon: Option<&'a dyn Summon>,
+    /// Whoever takes down notes for the memory; without one they wait for the user.
+    pub memory: Option<&'a dyn MemoryWriter>,
 }
 
 impl Bench<'_> {
@@ -222,6 +224,32 @@ pub struct Dispatch {
     /// Yes or no, where it answers something.
     #[serde(default)]
     pub approve: Option<bool>,
+}
+
+/// What a note of the model's asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NoteKind {
+    /// Words to keep.
+    Words,
+    /// A file to write, below the memory directory.
+    File(String),
+    /// A memory to remove, by its file or name.
+    Forget,
+}
+
+/// A note of the model's: what it wants kept or gone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MemoryNote {
+    /// What it asks for.
+    pub kind: NoteKind,
+    /// The words, the file's new text, or the memory's name.
+    pub text: String,
+}
+
+/// Takes down notes for the memory. The loop implements it: only it can run the learner on what the user typed.
+pub trait MemoryWriter: Send + Sync {
+    /// Take it down, and say what became of it.
+    fn write(&self, note: MemoryNote) -> Pending<'_, Result<String, String>>;
 }
 
 /// Starts agents and carries what they write. A tool cannot: an agent needs the loop, and the loop calls tools. So the

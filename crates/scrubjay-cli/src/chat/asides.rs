@@ -196,8 +196,18 @@ impl Chat {
         let approved = bash.effect(&input, &desk.dir);
         let (dir, limits) = (&desk.dir, &desk.limits);
         let (approved, occasion, cancel) = (&approved, &Occasion::default(), &cancel);
-        let bench =
-            Bench { dir, seen: &seen, limits, call: &call, approved, occasion, cancel, view: None, summon: None };
+        let bench = Bench {
+            dir,
+            seen: &seen,
+            limits,
+            call: &call,
+            approved,
+            occasion,
+            cancel,
+            view: None,
+            summon: None,
+            memory: None,
+        };
         let running = bash.call(&input, &bench);
         tokio::pin!(running);
         let outcome = loop {

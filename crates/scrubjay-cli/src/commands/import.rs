@@ -408,7 +408,7 @@ impl Plan {
             let text = here.relinked(&one, &path, &haul.root);
             let (message, quote) = (one.mark, one.file.display().to_string());
             let from = Source { speaker: Speaker::File, session: String::new(), message, quote };
-            let basis = Basis { sources: vec![from], trust: Trust::Confirmed };
+            let basis = Basis { sources: vec![from], trust: Trust::Confirmed, doubt: None };
             plan.edits.push(Edit { age: one.age, ..Edit::create(path, text).resting_on(basis) });
         }
         Ok(plan)

@@ -178,6 +178,7 @@ impl Printer {
                 "type": "agent", "name": name, "kind": kind, "state": state, "words": words,
             })),
             Event::Notice(text) => self.stream(json!({ "type": "notice", "text": text })),
+            Event::Memory(event) => self.stream(json!({ "type": "memory", "text": event.to_string() })),
             Event::Delta(Delta::ToolUse { .. }) | Event::Replied { .. } => Ok(()),
         }
     }
@@ -191,6 +192,7 @@ impl Printer {
                 self.paper.talk(&shown(&format!("  ◦ {name} ({kind}): {words}")));
             }
             Event::Notice(text) => self.paper.warn(&shown(text)),
+            Event::Memory(event) => self.paper.talk(&shown(&event.to_string())),
             Event::Delta(Delta::Retry { after, because, .. }) => {
                 self.paper.warn(&format!(
                     "retrying in {} s: {}",

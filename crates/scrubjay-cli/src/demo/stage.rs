@@ -223,7 +223,7 @@ fn session(
     }
     let Some(memory) = memory else { return Ok(session) };
     let transcripts = workplace.project().dir().to_owned();
-    Ok(session.remembering(memory).learning(Learns { transcripts, attendance: Attendance::Person }))
+    Ok(session.remembering(memory).learning(Learns { transcripts, attendance: Attendance::Person, model: None }))
 }
 
 fn transcript(workplace: &Workplace, name: &str, desk: &Desk) -> Result<Transcript, Failure> {

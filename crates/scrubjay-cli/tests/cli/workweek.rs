@@ -277,7 +277,7 @@ fn begin(simulator: &Simulator, clock: &FixedClock, memory: &SharedMemory, proje
     files(&home);
     let mut story = setting.begin_in(home).unwrap();
     let from = Remembering { memory: memory.clone(), chooser: None, root: story.home.project() };
-    let learns = Learns { transcripts: project.dir().to_owned(), attendance: Attendance::Person };
+    let learns = Learns { transcripts: project.dir().to_owned(), attendance: Attendance::Person, model: None };
     story.session = story.session.remembering(from).learning(learns);
     story
 }

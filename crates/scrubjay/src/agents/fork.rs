@@ -164,7 +164,7 @@ impl Fork {
             let history = self.prompt.history.clone().into();
             let occasion = &Occasion { session: session.clone(), history, errand: Some(errand.name.clone()) };
             let (gate, seen) = (&self.gate, &self.seen);
-            let hand = Hand { gate, seen, occasion, cancel, stage, view: None, summon: None };
+            let hand = Hand { gate, seen, occasion, cancel, stage, view: None, summon: None, memory: None };
             let round = turn::run_tools(desk, &calls, &hand).await;
             self.seen.extend(round.saw);
             if let Some(job) = job {

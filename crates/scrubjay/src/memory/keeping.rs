@@ -1,18 +1,16 @@
-//! The agent's own writes: its file tools change the memory through the store, so that every change is journalled, rests
-//! on something, and can be taken back.
+//! What the model writes into the memory folder is a note like any other: the learner reads what the user typed, and what it does not
+//! say itself waits for the user. Every change goes through the store, so that it is journalled and can be taken back.
 
-use super::footing;
-use super::journal::Cause;
+use super::extraction::{Kept as Taken, keep, keep_removal};
 use super::logs;
 use super::shared::SharedMemory;
-use super::store::{Act, Change, Edit, What};
-use super::{Memory, MemoryError, Topic, name};
+use super::{Memory, MemoryError, name};
 use crate::digest::Digest;
-use crate::limits::Limits;
-use crate::message::Origin;
+use crate::event::MemoryEvent;
+use crate::model::Pending;
 use crate::prompts;
-use crate::tool::Occasion;
-use crate::tools::{Keeper, Kept, Replacement, beginning};
+use crate::tool::{MemoryNote, MemoryWriter, NoteKind, Occasion};
+use crate::tools::{Keeper, Kept, Replacement};
 use std::path::Path;
 
 impl Keeper for SharedMemory {
@@ -20,110 +18,87 @@ impl Keeper for SharedMemory {
         path.starts_with(self.dir())
     }
 
-    fn replace(&self, change: &Replacement<'_>) -> Result<Kept, String> {
-        let inside = change.path.strip_prefix(self.dir()).ok().and_then(Path::to_str);
-        let Some(inside) = inside else { return Err(prompts::MEMORY_ODD_NAME.trim_end().to_owned()) };
-        if logs::is_among(Path::new(inside)) {
-            return self.with(|memory| append(memory, inside, change));
-        }
-        let text = std::str::from_utf8(change.bytes).map_err(|_| prompts::MEMORY_NOT_TEXT.trim_end().to_owned())?;
-        let done = match inside.rsplit('/').next().is_some_and(name::is_index) {
-            true => self.with(|memory| edit_index(memory, change)),
-            false => {
-                let basis = self.basis_of(change, text);
-                self.with(|memory| save(memory, inside, text, change, basis))
+    fn replace<'a>(
+        &'a self,
+        change: Replacement,
+        writer: Option<&'a dyn MemoryWriter>,
+    ) -> Pending<'a, Result<Kept, String>> {
+        Box::pin(async move {
+            let inside = change.path.strip_prefix(self.dir()).ok().and_then(Path::to_str).map(str::to_owned);
+            let Some(inside) = inside else { return Err(prompts::MEMORY_ODD_NAME.trim_end().to_owned()) };
+            if logs::is_among(Path::new(&inside)) {
+                let memory = self.clone();
+                let appending =
+                    tokio::task::spawn_blocking(move || memory.with(|memory| append(memory, &inside, &change)));
+                return appending.await.unwrap_or_else(|_| Err("Writing stopped before it was done.".to_owned()));
             }
-        };
-        done.map_err(|error| error.to_string())
+            if inside.rsplit('/').next().is_some_and(name::is_index) {
+                return Err(prompts::MEMORY_INDEX_REFUSED.trim_end().to_owned());
+            }
+            let text = String::from_utf8(change.bytes).map_err(|_| prompts::MEMORY_NOT_TEXT.trim_end().to_owned())?;
+            // An emptied file is a memory that is to go.
+            let note = match text.trim().is_empty() && change.before.is_some() {
+                true => MemoryNote { kind: NoteKind::Forget, text: inside },
+                false => MemoryNote { kind: NoteKind::File(inside), text },
+            };
+            self.note(note, &change.occasion, writer).await
+        })
+    }
+
+    fn note<'a>(
+        &'a self,
+        note: MemoryNote,
+        occasion: &'a Occasion,
+        writer: Option<&'a dyn MemoryWriter>,
+    ) -> Pending<'a, Result<Kept, String>> {
+        Box::pin(async move {
+            if let Some(writer) = writer {
+                let words = writer.write(note).await?;
+                return Ok(Kept { words: Some(words), ..Kept::default() });
+            }
+            let (memory, session) = (self.clone(), occasion.session.clone());
+            let keeping = tokio::task::spawn_blocking(move || match note.kind {
+                NoteKind::Forget => keep_removal(&memory, &note.text, &session),
+                _ => keep(&memory, &note, &session),
+            });
+            let kept = keeping.await.unwrap_or_else(|_| Err("Writing stopped before it was done.".to_owned()))?;
+            Ok(Kept {
+                words: Some(in_words(&kept)),
+                notices: event(&kept).iter().map(ToString::to_string).collect(),
+                ..Kept::default()
+            })
+        })
     }
 }
 
-impl SharedMemory {
-    /// Only what is new has to rest on something; taking words out rests on nothing.
-    fn basis_of(&self, change: &Replacement<'_>, text: &str) -> Option<super::Basis> {
-        let before = String::from_utf8_lossy(change.before.unwrap_or_default());
-        let known: Vec<&str> = before.lines().collect();
-        let is_new = |line: &&str| !line.trim().is_empty() && !known.contains(line);
-        let added: Vec<&str> = text.lines().filter(is_new).collect();
-        let added = if change.before.is_none() { words_of(text) } else { added.join("\n") };
-        let path = change.path.to_path_buf();
-        let is_memory = |file: &str| {
-            let file = Path::new(file);
-            let inside = file.strip_prefix(self.dir()).ok().filter(|_| file != path)?;
-            inside.to_str().map(str::to_owned)
-        };
-        (!added.is_empty()).then(|| footing::basis(change.occasion, &added, is_memory))
+/// What the model is told about a note that was kept.
+pub(crate) fn in_words(kept: &Taken) -> String {
+    match kept {
+        Taken::Waiting(_) => prompts::MEMORY_UNCONFIRMED.trim_end().to_owned(),
+        Taken::Known(path) => format!("{path} says this already; nothing was written."),
+        Taken::Removed(path, _) => format!("{path} was not confirmed by anybody and was removed."),
     }
 }
 
-/// What a new memory says, without the keys of its header.
-fn words_of(text: &str) -> String {
-    let topic = Topic::read(text, &Limits::default());
-    [topic.name, topic.description, topic.body].join("\n")
-}
-
-fn save(
-    memory: &mut Memory,
-    path: &str,
-    text: &str,
-    change: &Replacement<'_>,
-    basis: Option<super::Basis>,
-) -> Result<Kept, MemoryError> {
-    let base = change.before.map(Digest::of);
-    let edit = Edit { base, rests_on: basis, act: Act::Save(text.to_owned()), ..Edit::create(path, "") };
-    let receipt = memory.commit(Change { cause: cause(change.occasion), edits: vec![edit] })?;
-    let now = memory.text(path)?.map(|(entry, _)| entry);
-    let unconfirmed = now.as_ref().is_some_and(|entry| memory.is_unconfirmed(entry));
-    let mut told = Vec::new();
-    let merged = |what: &What| matches!(what, What::Merged | What::Conflict(_));
-    if receipt.outcomes.iter().any(|outcome| merged(&outcome.what)) {
-        told.push(receipt.to_string());
+/// What the user is told about it.
+pub(crate) fn event(kept: &Taken) -> Option<MemoryEvent> {
+    match kept {
+        Taken::Waiting(question) => Some(MemoryEvent::Question(question.clone())),
+        Taken::Known(_) => None,
+        Taken::Removed(path, change) => {
+            Some(MemoryEvent::Forgotten { title: path.clone(), path: path.clone(), change: Some(*change) })
+        }
     }
-    if unconfirmed {
-        told.push(prompts::MEMORY_UNCONFIRMED.trim_end().to_owned());
-    }
-    let mut notices = vec![format!("memory: {receipt}")];
-    if unconfirmed {
-        let file = change.path.display();
-        notices.push(format!("{file} rests on something you did not say, so it is kept apart until you confirm it"));
-    }
-    let digest = now.map_or_else(|| Digest::of(change.bytes), |entry| entry.digest);
-    Ok(Kept { digest, told, notices })
 }
 
 /// What is added to a log, and nothing else.
-fn append(memory: &Memory, inside: &str, change: &Replacement<'_>) -> Result<Kept, String> {
+fn append(memory: &Memory, inside: &str, change: &Replacement) -> Result<Kept, String> {
     let date = logs::date_of(inside).ok_or(prompts::MEMORY_LOG_NAME.trim_end())?;
-    let added = change.bytes.strip_prefix(change.before.unwrap_or_default());
+    let added = change.bytes.strip_prefix(change.before.as_deref().unwrap_or_default());
     let added = added.filter(|added| !added.is_empty()).ok_or(prompts::MEMORY_LOG_APPENDS.trim_end())?;
     let text = std::str::from_utf8(added).map_err(|_| prompts::MEMORY_NOT_TEXT.trim_end())?;
     let said = |error: MemoryError| error.to_string();
     memory.append_log(date, text.trim_start_matches('\n')).map_err(said)?;
     let now = memory.log_bytes(date).map_err(said)?.unwrap_or_default();
-    Ok(Kept { digest: Digest::of(&now), told: Vec::new(), notices: Vec::new() })
-}
-
-/// A line of the index is carried over to its memory or put back, and both sides are told.
-fn edit_index(memory: &mut Memory, change: &Replacement<'_>) -> Result<Kept, MemoryError> {
-    memory.refresh()?;
-    crate::paths::write_private(change.path, change.bytes)?;
-    let repairs = memory.refresh()?;
-    let now = beginning(change.path, memory.limits.index_file_bytes)?;
-    let mut told = repairs.notices.clone();
-    if now != change.bytes {
-        told.push(prompts::MEMORY_INDEX_KEPT.trim_end().to_owned());
-    }
-    Ok(Kept { digest: Digest::of(&now), told, notices: repairs.notices })
-}
-
-/// Why a change was made: one message of the person's where the conversation made it.
-fn cause(occasion: &Occasion) -> Cause {
-    let session = occasion.session.to_string();
-    let newest = occasion.history.iter().rev().find(|message| message.origin == Origin::Person);
-    match (occasion.errand.as_deref(), newest) {
-        (Some("extract"), _) => Cause::Extraction { session },
-        (Some("dream"), _) => Cause::Dream,
-        (None, Some(message)) => Cause::Message { session, message: message.id.to_string() },
-        _ => Cause::Session { session },
-    }
+    Ok(Kept { digest: Some(Digest::of(&now)), ..Kept::default() })
 }

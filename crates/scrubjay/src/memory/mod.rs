@@ -58,6 +58,8 @@ pub mod shown;
 pub mod prompt;
 pub mod select;
 mod shared;
+pub mod typed;
+pub mod hard_facts;
 // what the person said outright
 pub mod draft;
 pub mod explicit;
@@ -69,7 +71,6 @@ mod pollution;
 mod twins;
 mod forgetting;
 // written by agents
-mod footing;
 mod scope;
 mod keeping;
 pub mod extraction;
@@ -83,6 +84,7 @@ pub use forgetting::{Derived, Origins};
 pub use history::FileDiff;
 pub use index::{LoadedIndex, load_index};
 pub use journal::{Cause, ChangeId, Recorded, Trace};
+pub(crate) use keeping::{event as note_event, in_words as note_in_words};
 pub use pollution::Pollution;
 pub use provenance::{Basis, Source, Speaker, Trust};
 pub use scan::{Entry, LeftOut, Scan, Team};
@@ -93,6 +95,7 @@ pub use store::{Act, Age, Change, Edit, Index, Memory, Outcome, Place, Receipt, 
 pub use tool::MemoryTool;
 pub use topic::{Kind, Topic};
 pub use twins::Twin;
+pub(crate) use twins::covers;
 pub use uses::{Turn, Use, Uses};
 
 use std::io;

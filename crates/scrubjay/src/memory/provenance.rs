@@ -69,13 +69,28 @@ pub struct Basis {
     pub sources: Vec<Source>,
     /// Whether it may be trusted.
     pub trust: Trust,
+    /// Why it waits for the user, where somebody said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<String>,
 }
 
 impl Basis {
     /// What these sources are worth together: clean if the person said one of them, otherwise tainted.
     pub fn of(sources: Vec<Source>) -> Self {
         let said = sources.iter().any(|source| source.speaker == Speaker::Person);
-        Self { sources, trust: if said { Trust::Clean } else { Trust::Tainted } }
+        Self { sources, trust: if said { Trust::Clean } else { Trust::Tainted }, doubt: None }
+    }
+
+    /// The user vouches for it.
+    pub fn confirm(&mut self) {
+        if self.trust != Trust::Clean {
+            (self.trust, self.doubt) = (Trust::Confirmed, None);
+        }
+    }
+
+    /// Resting on these, and waiting for the user because of this.
+    pub fn doubted(sources: Vec<Source>, doubt: impl Into<String>) -> Self {
+        Self { sources, trust: Trust::Tainted, doubt: Some(doubt.into()) }
     }
 }
 

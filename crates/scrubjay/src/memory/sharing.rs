@@ -131,7 +131,7 @@ impl Memory {
         }
         let speaker = Speaker::Team(String::new());
         let source = Source { speaker, session: String::new(), message: String::new(), quote: String::new() };
-        Some(Rests { before, after: Some(Basis { sources: vec![source], trust: Trust::Shared }) })
+        Some(Rests { before, after: Some(Basis { sources: vec![source], trust: Trust::Shared, doubt: None }) })
     }
 }
 

@@ -7,7 +7,6 @@ use super::journal::{Cause, ChangeId, Journal, Rests};
 use super::provenance::{Basis, Provenance, Trust};
 use super::scan::{Entry, Scan, Team, is_shared};
 use super::sharing::placed;
-use super::topic::Kind;
 use super::{MemoryError, Repairs, Topic, While as _, diff, headers, name};
 use crate::clock::Clock;
 use crate::digest::Digest;
@@ -296,6 +295,11 @@ impl Memory {
         &self.place
     }
 
+    /// What time it is.
+    pub(super) fn now(&self) -> jiff::Timestamp {
+        self.clock.now()
+    }
+
     /// What the last look found: the memories of every kind and standing, and what was left out.
     pub fn scan(&self) -> &Scan {
         &self.scan
@@ -445,6 +449,8 @@ impl Memory {
                 return Ok((Some(Planned { path, was: now, text: None, modified: None, rests: None }), outcome));
             }
             (Act::Remove, Some(_)) => return Ok((None, outcome(What::Stays, String::new()))),
+            // The yes covers the text that was shown, and no other.
+            (Act::Confirm, Some(_)) if !same_base => return Ok((None, outcome(What::Stays, String::new()))),
             (Act::Confirm, Some((entry, text))) => {
                 let modified = Some(entry.stamp.modified);
                 let (path, outcome, text) =
@@ -520,7 +526,7 @@ impl Memory {
         let after = match (&edit.act, &edit.rests_on) {
             (Act::Confirm, _) => {
                 let sources = before.iter().flat_map(|basis| basis.sources.clone()).collect();
-                Some(Basis { sources, trust: Trust::Confirmed })
+                Some(Basis { sources, trust: Trust::Confirmed, doubt: None })
             }
             (Act::Remove, _) => return Ok(None),
             (Act::Save(_), Some(basis)) => Some(self.provenance.inherited(basis.clone(), before.as_ref())),
@@ -531,11 +537,11 @@ impl Memory {
             (Act::Save(_), None) => before.clone(),
         };
         let after = after.map(|basis| placed(basis, &edit.path));
-        if let (Act::Save(text) | Act::Return(text), Some(Trust::Tainted)) =
+        if let (Act::Save(_) | Act::Return(_), Some(Trust::Tainted)) =
             (&edit.act, after.as_ref().map(|basis| basis.trust))
         {
-            let about_person = matches!(Topic::read(text, &self.limits).kind, Kind::User | Kind::Feedback);
-            if about_person || is_shared(&edit.path) {
+            // What is about the user waits for the yes without being recalled; it is never shared.
+            if is_shared(&edit.path) {
                 return Err(MemoryError::Tainted { path: edit.path.clone() });
             }
         }

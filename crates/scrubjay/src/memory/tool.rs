@@ -1,15 +1,17 @@
 //! The six commands of the memory tool that Anthropic's models know, served from the same store: `/memories/x.md` is the
 //! memory `x.md`. Every change is journalled like any other, and nothing outside the store can be named.
 
-use super::footing;
+use super::extraction::{Kept, keep, keep_removal};
 use super::journal::Cause;
+use super::keeping::in_words;
 use super::shared::SharedMemory;
 use super::store::{Act, Change, Edit};
-use super::{Basis, Entry, Memory, MemoryError, name};
+use super::{Entry, Memory, MemoryError, name};
 use crate::fence::fenced;
 use crate::limits::Limits;
 use crate::model::Pending;
-use crate::tool::{Bench, Effect, Occasion, Tool, ToolOutcome};
+use crate::prompts;
+use crate::tool::{Bench, Effect, MemoryNote, NoteKind, Occasion, Tool, ToolOutcome};
 use crate::transcript::ToolSpec;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -73,7 +75,7 @@ impl MemoryTool {
             Command::Insert { path, insert_line, insert_text } => {
                 self.insert(&path, insert_line, &insert_text, occasion)
             }
-            Command::Delete { path } => self.delete(&path),
+            Command::Delete { path } => self.delete(&path, occasion),
             Command::Rename { old_path, new_path } => self.rename(&old_path, &new_path),
         }
     }
@@ -148,9 +150,8 @@ impl MemoryTool {
         if self.text(inside)?.is_some() {
             return Err(format!("Error: File {path} already exists"));
         }
-        let edit = Edit::create(inside, text).resting_on(basis(occasion, text));
-        self.commit(vec![edit])?;
-        Ok(format!("File created successfully at: {path}"))
+        let told = self.keep(inside, text.to_owned(), occasion)?;
+        Ok(format!("File created successfully at: {path}\n{told}"))
     }
 
     fn replace(&self, path: &str, old: &str, new: &str, occasion: &Occasion) -> Said {
@@ -162,8 +163,8 @@ impl MemoryTool {
             [] => Err(format!("No replacement was performed, old_str `{old}` did not appear verbatim in {path}.")),
             [at] => {
                 let changed = [&text[..*at], new, &text[at + old.len()..]].concat();
-                self.commit(vec![Edit::update(&entry, &changed).resting_on(basis(occasion, new))])?;
-                Ok(format!("The memory file has been edited.\n{}", snippet(&changed, line_of(*at), new)))
+                let told = self.keep(&entry.path, changed.clone(), occasion)?;
+                Ok(format!("The memory file has been edited.\n{}\n{told}", snippet(&changed, line_of(*at), new)))
             }
             several => {
                 let lines: Vec<String> = several.iter().map(|at| line_of(*at).to_string()).collect();
@@ -193,21 +194,26 @@ impl MemoryTool {
             changed.push('\n');
         }
         changed.push_str(&lines[at..].concat());
-        self.commit(vec![Edit::update(&entry, changed).resting_on(basis(occasion, text))])?;
-        Ok(format!("The file {path} has been edited."))
+        let told = self.keep(&entry.path, changed, occasion)?;
+        Ok(format!("The file {path} has been edited.\n{told}"))
     }
 
-    fn delete(&self, path: &str) -> Said {
+    fn delete(&self, path: &str, occasion: &Occasion) -> Said {
         let inside = inside(path)?;
         if inside.is_empty() {
             return Err(format!("Error: Cannot delete the {ROOT} directory itself"));
         }
-        let edits = self.below(inside)?.into_iter().map(|(entry, _)| Edit::remove(&entry)).collect::<Vec<_>>();
-        if edits.is_empty() {
+        let below = self.below(inside)?;
+        if below.is_empty() {
             return Err(format!("Error: The path {path} does not exist"));
         }
-        self.commit(edits)?;
-        Ok(format!("Successfully deleted {path}"))
+        let removed = below.iter().map(|(entry, _)| keep_removal(&self.memory, &entry.path, &occasion.session));
+        let removed = removed.collect::<Result<Vec<_>, _>>().map_err(|why| format!("Error: {why}"))?;
+        let waits = removed.iter().any(|kept| matches!(kept, Kept::Waiting(_)));
+        Ok(match waits {
+            true => format!("{path} is the user's own, so the user is asked before it goes"),
+            false => format!("Successfully deleted {path}"),
+        })
     }
 
     fn rename(&self, old: &str, new: &str) -> Said {
@@ -264,6 +270,15 @@ impl MemoryTool {
         Ok(self.memory.with(|memory| memory.text(inside)).map_err(said)?.map(|(_, text)| text))
     }
 
+    /// A file of the model's is a note: it waits for the user, and so does a change of what is the user's own.
+    fn keep(&self, inside: &str, text: String, occasion: &Occasion) -> Result<String, String> {
+        if inside == name::INDEX {
+            return Err(format!("Error: {}", prompts::MEMORY_INDEX_REFUSED.trim_end()));
+        }
+        let note = MemoryNote { kind: NoteKind::File(inside.to_owned()), text };
+        keep(&self.memory, &note, &occasion.session).map(|kept| in_words(&kept)).map_err(|why| format!("Error: {why}"))
+    }
+
     fn commit(&self, edits: Vec<Edit>) -> Result<(), String> {
         let removes_only = edits.iter().all(|edit| edit.act == Act::Remove);
         let cause = Cause::Tool { name: self.spec.name.clone() };
@@ -277,11 +292,6 @@ impl MemoryTool {
 
 fn said(error: MemoryError) -> String {
     format!("Error: {error}")
-}
-
-/// What added words rest on, as far as the conversation is known.
-fn basis(occasion: &Occasion, added: &str) -> Basis {
-    footing::basis(occasion, added, |_| None)
 }
 
 /// The part of a path below the root, if it stays there however it is read.

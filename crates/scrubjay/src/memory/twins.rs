@@ -49,3 +49,9 @@ impl Memory {
         Ok(twins)
     }
 }
+
+/// Whether one memory says all that another says.
+pub(crate) fn covers(one: &Topic, other: &Topic) -> bool {
+    let (ours, theirs) = (content_words(&one.text()), content_words(&other.text()));
+    2 * theirs.intersection(&ours).count() >= theirs.len()
+}

@@ -96,6 +96,72 @@ impl Origin {
     }
 }
 
+/// Where a part of a user's message comes from that was not typed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SpanOrigin {
+    /// Pasted from somewhere.
+    Pasted,
+    /// Piped into the program.
+    Piped,
+    /// A file that was attached.
+    File,
+    /// A selection in an editor.
+    Selection,
+    /// The body of a command or a skill.
+    Command,
+    /// What a command printed that the user ran.
+    Output,
+}
+
+/// A part of a user's message that was not typed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpanLabel {
+    /// The block, by its place.
+    pub block: usize,
+    /// The bytes of its text; `None`: all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<(usize, usize)>,
+    /// Where it comes from.
+    pub origin: SpanOrigin,
+}
+
+/// What a user asks: what was typed, and what came along with it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Question {
+    /// All of it, as the model sees it.
+    pub blocks: Vec<Block>,
+    /// The parts that were not typed.
+    pub labels: Vec<SpanLabel>,
+}
+
+impl Question {
+    /// Words that were typed.
+    pub fn typed(text: impl Into<String>) -> Self {
+        vec![Block::text(text)].into()
+    }
+
+    /// The same with a block that was not typed.
+    pub fn with(mut self, block: Block, origin: SpanOrigin) -> Self {
+        self.labels.push(SpanLabel { block: self.blocks.len(), range: None, origin });
+        self.blocks.push(block);
+        self
+    }
+
+    /// The same with these bytes of a block's text labelled.
+    pub fn labelled(mut self, block: usize, range: std::ops::Range<usize>, origin: SpanOrigin) -> Self {
+        self.labels.push(SpanLabel { block, range: Some((range.start, range.end)), origin });
+        self
+    }
+}
+
+impl From<Vec<Block>> for Question {
+    /// Typed as it is.
+    fn from(blocks: Vec<Block>) -> Self {
+        Self { blocks, labels: Vec::new() }
+    }
+}
+
 /// One entry of a conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Message {

@@ -63,6 +63,10 @@ impl Session {
     /// After an answer: dream if every gate is open. Never in the way of the turn.
     pub(super) fn dream_if_due(&mut self) -> Result<(), Error> {
         self.hear_of_dreams()?;
+        // A print run ends with its answer, and would only leave a dream that was killed.
+        if !self.is_attended() {
+            return Ok(());
+        }
         if self.rests(LAYER) || self.dreaming.background.is_busy() || !self.desk.settings.flag(&key::DREAMING) {
             return Ok(());
         }

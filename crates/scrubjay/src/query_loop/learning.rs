@@ -1,30 +1,43 @@
-//! Layer 5 in the loop: after an answer, a fork looks for what should outlive the session. Never in the way of the turn.
+//! Layer 5 in the loop: after an answer a learner reads what the user typed, and saves what should outlive the session. Never in the way
+//! of the turn, unless the model calls `remember`: then it waits a moment for the learner.
 
 use super::beside::Trip;
 use super::{Error, Remembering, Session};
 use crate::agents::background::{Background, Drained, Offered};
 use crate::agents::fork::Origins;
+use crate::agents::jobs::Jobs;
 use crate::desk::Desk;
 use crate::errand::{Ending, Outcome};
 use crate::event::Events;
-use crate::ledger::breaker::Progress;
-use crate::memory::SharedMemory;
-use crate::memory::extraction::{self, Attendance, Grounds, Scribe};
-use crate::message::{Message, MessageId, Origin};
-use crate::transcript::{Entry, Extracted, Learner};
+use crate::ledger::breaker::{Breakers, Progress};
+use crate::memory::extraction::{
+    self, Attendance, Grounds, Learned, LearnerAnswer, LearnerRequest, Scribe, topic_of_note,
+};
+use crate::memory::typed::{Conversation, UserMessage};
+use crate::memory::{SharedMemory, note_event, note_in_words};
+use crate::message::{Message, MessageId};
+use crate::model::{Ability, Model, ModelError, Pending, Reply};
+use crate::prompt::Prompt;
+use crate::tool::{MemoryNote, MemoryWriter, NoteKind};
+use crate::transcript::{Call, Entry, Extracted, Learner, Record, Way};
+use crate::turn::{self, Halt, Stage};
 use jiff::Timestamp;
+use std::collections::HashSet;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::mpsc;
+use tokio::sync::{Mutex, mpsc};
+use tokio_util::sync::CancellationToken;
 
 /// How a session learns.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Learns {
     /// The folder of past sessions.
     pub transcripts: PathBuf,
     /// Whether a person is there.
     pub attendance: Attendance,
+    /// The model that learns; without one the session's own.
+    pub model: Option<Arc<dyn Model>>,
 }
 
 /// Where memories are looked for, and where word of it arrives.
@@ -33,31 +46,39 @@ pub(super) struct Learning {
     background: Background,
     sender: mpsc::UnboundedSender<Home>,
     receiver: mpsc::UnboundedReceiver<Home>,
-    /// How far extractions have come that the record has not heard of yet.
-    reached: Reached,
+    cursor: Arc<Mutex<Cursor>>,
 }
 
-type Reached = Arc<Mutex<Option<MessageId>>>;
+/// How far the learner has come that the record has not heard of yet. Whoever holds it learns alone.
+#[derive(Default)]
+struct Cursor {
+    /// The last message that was looked at.
+    reached: Option<MessageId>,
+    /// The last message in which the learner found nothing, while the model waited for it.
+    empty: Option<MessageId>,
+    /// The cheap model may not be used.
+    refused: bool,
+}
 
-/// An extraction that came home.
-enum Home {
-    /// A fork: what it cost, how far it came, and when it was done.
-    Fork { outcome: Box<Outcome>, extracted: Result<Extracted, String>, at: Timestamp },
-    /// Code, which costs nothing and always comes to its end.
-    Code { extracted: Extracted, at: Timestamp },
-    /// There was nothing left to look at, and no fork has left.
-    Nothing,
+/// A look at the conversation that came home.
+struct Home {
+    calls: Vec<Call>,
+    took: Duration,
+    /// What became of it; nothing where nothing was due.
+    extracted: Option<Result<Extracted, String>>,
+    progress: Option<Progress>,
+    at: Timestamp,
 }
 
 impl Default for Learning {
     fn default() -> Self {
         let (sender, receiver) = mpsc::unbounded_channel();
-        Self { how: None, background: Background::default(), sender, receiver, reached: Reached::default() }
+        Self { how: None, background: Background::default(), sender, receiver, cursor: Arc::default() }
     }
 }
 
 impl Session {
-    /// The main agent of a project, which learns from its answers. It needs a memory to save to.
+    /// The main agent of a project, which learns from its user. It needs a memory to save to.
     pub fn learning(mut self, how: Learns) -> Self {
         self.learning.how = Some(how);
         self
@@ -68,108 +89,98 @@ impl Session {
         self.learning.background.clone()
     }
 
-    /// After a final answer: look for memories in what was said since the last time.
+    /// Whether a person sees what is remembered; without a word about it, one does.
+    pub(super) fn is_attended(&self) -> bool {
+        self.learning.how.as_ref().is_none_or(|how| how.attendance == Attendance::Person)
+    }
+
+    /// After a final answer: look for memories in what was typed since the last time.
     pub(super) fn learn_if_due(&mut self) -> Result<(), Error> {
         self.hear_of_learning()?;
-        let Some((how, memory, root)) = self.learner() else { return Ok(()) };
-        let mut fresh = extraction::fresh(&self.transcript);
-        if let Some(at) = extraction::own_write(&fresh, memory.dir(), &self.desk.dir) {
-            self.pass_over(fresh.drain(..=at).collect())?;
+        let attendance = self.learning.how.as_ref().map(|how| how.attendance);
+        let on = attendance.is_some_and(|attendance| extraction::is_on(&self.desk.settings, attendance));
+        let Some(lesson) = self.lesson().filter(|_| on) else { return Ok(()) };
+        if extraction::by_fork(&self.desk.settings) && self.desk.model.is_a_mind() {
+            return self.fork_to_learn(lesson);
         }
-        let by = if self.desk.model.is_a_mind() { Learner::Model } else { Learner::Code };
-        let Desk { settings, zone, .. } = &self.desk;
-        let due = extraction::due(&fresh, settings)
-            && (by == Learner::Code || extraction::worth_asking(&fresh, settings, zone));
-        if !due || (by == Learner::Model && !self.may_start(extraction::ERRAND)) {
+        if self.desk.model.is_a_mind() && !self.may_work_in_background() {
             return Ok(());
         }
-        let instructions = self.transcript.view().instructions().iter().map(|message| message.text()).collect();
-        let (session, desk) = (self.transcript.session().clone(), self.desk.clone());
-        let grounds = Grounds::new(session, &root, desk.zone.clone(), desk.limits.clone());
-        let lesson = Lesson {
-            said: extraction::said(&self.transcript),
-            fresh,
-            memory,
-            grounds: grounds.instructed(instructions).after(&how.transcripts),
-            origins: self.origins(),
-            desk,
-            reached: self.learning.reached.clone(),
-            sender: self.learning.sender.clone(),
-        };
-        match by {
-            Learner::Model => self.send_to_learn(lesson),
-            Learner::Code | Learner::Agent => {
-                self.learning.background.offer(move |_| async move {
-                    tokio::task::spawn_blocking(move || lesson.outright()).await.unwrap_or_default();
-                });
-            }
-        }
+        self.learning.background.offer(move |cancel| async move { lesson.after_answer(&cancel).await });
         Ok(())
     }
 
-    fn send_to_learn(&mut self, lesson: Lesson) {
-        let (bench, sender) = (self.learning.background.clone(), self.learning.sender.clone());
+    /// Everything a learner needs, taken along at this moment; nothing where nothing can be learned.
+    fn lesson(&self) -> Option<Lesson> {
+        let how = self.learning.how.clone()?;
+        let Remembering { memory, root, .. } = self.remembered()?.clone();
+        let view = self.transcript.view();
+        let upto = view.history.last().map(|message| message.id.clone())?;
+        let gone = view.hidden.iter().filter(|hidden| hidden.span.way == Way::Snip);
+        let gone = gone.flat_map(|hidden| hidden.messages.iter().map(|message| message.id.clone())).collect();
+        let instructions = view.instructions().iter().map(|message| message.text()).collect();
+        let (session, desk) = (self.transcript.session().clone(), self.desk.clone());
+        let grounds = Grounds::new(session, &root, desk.zone.clone(), desk.limits.clone());
+        Some(Lesson {
+            records: self.transcript.records().into(),
+            extracted: view.extracted.as_ref().map(|last| last.upto.clone()),
+            grounds: grounds.instructed(instructions).after(&how.transcripts),
+            model: how.model,
+            cursor: self.learning.cursor.clone(),
+            sender: self.learning.sender.clone(),
+            breakers: self.breakers.clone(),
+            jobs: self.jobs(),
+            gone,
+            upto,
+            memory,
+            desk,
+        })
+    }
+
+    /// Whoever takes down what the model wants remembered: the main agent's alone.
+    pub(super) fn memory_writer(&self) -> Option<impl MemoryWriter + use<>> {
+        let lesson = self.lesson().filter(|_| self.agent().is_none())?;
+        Some(Notebook { lesson, cancel: self.interrupt.life.child_token() })
+    }
+
+    /// The published design: a fork reads the whole conversation, and what it writes waits for the user.
+    fn fork_to_learn(&mut self, lesson: Lesson) -> Result<(), Error> {
+        let fresh = extraction::fresh(&self.transcript);
+        let conversation = lesson.conversation(lesson.extracted.as_ref());
+        if fresh.is_empty()
+            || !extraction::due(&conversation, &self.desk.settings)
+            || !self.may_start(extraction::ERRAND)
+        {
+            return Ok(());
+        }
+        let (bench, origins) = (self.learning.background.clone(), self.origins());
         let offered = self.send_beside(&bench, move || async move {
-            let trip = tokio::task::spawn_blocking(move || lesson.trip()).await.ok().flatten();
-            if trip.is_none() {
-                sender.send(Home::Nothing).unwrap_or_default();
-            }
-            trip
+            tokio::task::spawn_blocking(move || Some(lesson.trip(fresh, origins))).await.ok().flatten()
         });
         // One that was dropped for a newer one, or came too late, has not run.
         if matches!(offered, Offered::ReplacedOlder | Offered::TooLate) {
             self.progressed(extraction::ERRAND, &Progress::Stopped);
         }
-    }
-
-    fn learner(&self) -> Option<(Learns, SharedMemory, PathBuf)> {
-        let how = self.learning.how.clone()?;
-        let Remembering { memory, root, .. } = self.remembered()?.clone();
-        extraction::is_on(&self.desk.settings, how.attendance).then_some((how, memory, root))
-    }
-
-    /// The agent has saved by itself what was said up to here: nobody looks again.
-    fn pass_over(&mut self, passed: Vec<Arc<Message>>) -> Result<(), Error> {
-        let Some(upto) = passed.last().map(|message| message.id.clone()) else { return Ok(()) };
-        reach(&self.learning.reached, &upto);
-        let (messages, by, saved) = (passed.len() as u64, Learner::Agent, Vec::new());
-        let entry = Entry::Extracted(Extracted { upto, messages, by, saved, refused: 0, denied: 0 });
-        Ok(self.transcript.append(entry, self.desk.clock.now())?)
+        Ok(())
     }
 
     /// Record what came home since the last look.
     pub(super) fn hear_of_learning(&mut self) -> Result<(), Error> {
         while let Ok(home) = self.learning.receiver.try_recv() {
-            match home {
-                Home::Fork { outcome, extracted, at } => self.hear_of_fork(*outcome, extracted, at)?,
-                Home::Code { extracted, at } => self.transcript.append(Entry::Extracted(extracted), at)?,
-                Home::Nothing => self.progressed(extraction::ERRAND, &Progress::Stopped),
+            let Home { calls, took, extracted, progress, at } = home;
+            self.receipts_of_errand(&calls, at, took);
+            progress.iter().for_each(|progress| self.progressed(extraction::ERRAND, progress));
+            for call in calls {
+                self.transcript.append(Entry::Replied(call), at)?;
             }
+            let entry = match extracted {
+                Some(Ok(extracted)) => Entry::Extracted(extracted),
+                Some(Err(because)) => Entry::Failed { layer: Extracted::LAYER.to_owned(), because },
+                None => continue,
+            };
+            self.transcript.append(entry, at)?;
         }
         Ok(())
-    }
-
-    fn hear_of_fork(
-        &mut self,
-        outcome: Outcome,
-        extracted: Result<Extracted, String>,
-        at: Timestamp,
-    ) -> Result<(), Error> {
-        self.receipts_of_errand(&outcome.calls, at, outcome.took);
-        let progress = match &extracted {
-            Ok(_) => outcome.progress(),
-            Err(_) if outcome.ending == Ending::Cancelled => Progress::Stopped,
-            Err(why) => outcome.without_progress(why),
-        };
-        self.progressed(extraction::ERRAND, &progress);
-        for call in outcome.calls {
-            self.transcript.append(Entry::Replied(call), at)?;
-        }
-        let entry = match extracted {
-            Ok(extracted) => Entry::Extracted(extracted),
-            Err(because) => Entry::Failed { layer: Extracted::LAYER.to_owned(), because },
-        };
-        Ok(self.transcript.append(entry, at)?)
     }
 
     /// On the way out: give extractions a while, stop what does not finish or what nobody wants to wait for.
@@ -190,92 +201,397 @@ impl Session {
     }
 }
 
-/// One extraction: everything it needs, taken along when the answer was given.
+/// One look at what was typed, with everything it needs.
+#[derive(Clone)]
 struct Lesson {
-    /// All that was ever said in the session.
-    said: Vec<Arc<Message>>,
-    fresh: Vec<Arc<Message>>,
+    records: Arc<[Record]>,
+    /// The last message that the record knows was looked at.
+    extracted: Option<MessageId>,
+    /// Messages that somebody took out.
+    gone: HashSet<MessageId>,
+    /// The last message there was.
+    upto: MessageId,
     memory: SharedMemory,
     grounds: Grounds,
-    origins: Origins,
     desk: Desk,
-    reached: Reached,
+    model: Option<Arc<dyn Model>>,
+    cursor: Arc<Mutex<Cursor>>,
     sender: mpsc::UnboundedSender<Home>,
+    breakers: Breakers,
+    jobs: Jobs,
 }
+
+/// What a request came to.
+struct Asked {
+    answer: Result<LearnerAnswer, Halt>,
+    /// Why no answer could be read.
+    unread: Option<String>,
+}
+
+/// Calls that were made, for the receipts.
+#[derive(Default)]
+struct Calls(Vec<Call>);
 
 impl Lesson {
-    /// What an extraction before this one has looked at is not looked at again. The last message that is left, if the person
-    /// said something among them.
-    fn leave_out_reached(&mut self) -> Option<MessageId> {
-        let reached = self.reached.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(at) = self.fresh.iter().position(|message| Some(&message.id) == reached.as_ref()) {
-            self.fresh.drain(..=at);
+    fn conversation(&self, after: Option<&MessageId>) -> Conversation {
+        Conversation::read(&self.records, after, &self.gone, &self.desk.limits)
+    }
+
+    /// What was typed and not looked at yet.
+    async fn pending(&self, cursor: &Cursor) -> Conversation {
+        let (lesson, after) = (self.clone(), cursor.reached.clone().or_else(|| self.extracted.clone()));
+        tokio::task::spawn_blocking(move || lesson.conversation(after.as_ref())).await.unwrap_or_default()
+    }
+
+    /// After an answer, beside the conversation.
+    async fn after_answer(mut self, cancel: &CancellationToken) {
+        let state = self.cursor.clone();
+        let mut cursor = state.lock().await;
+        let conversation = self.pending(&cursor).await;
+        let Some(last) = conversation.pending.last().map(|message| message.id.clone()) else { return };
+        let left = self.desk.clock.now();
+        // Nothing typed, or nothing found a moment ago: it counts as looked at, and costs nothing.
+        if conversation.is_silent() || cursor.empty.as_ref() == Some(&last) {
+            self.arrive(&mut cursor, &conversation, Ok(Learned::default()), (Calls::default(), left), None);
+            return;
         }
-        self.fresh.iter().find(|message| message.origin == Origin::Person)?;
-        self.fresh.last().map(|message| message.id.clone())
-    }
-
-    /// Without a model: what the person said outright.
-    fn outright(mut self) {
-        let Some(upto) = self.leave_out_reached() else { return };
-        let Self { said, fresh, memory, grounds, desk, reached, sender, .. } = self;
-        let scribe = Scribe::new(memory.clone(), grounds.hearing(&said, &fresh, memory.dir()));
-        scribe.take_down();
-        let done = scribe.done();
-        done.announcements().into_iter().for_each(|told| desk.events.notice(told));
-        reach(&reached, &upto);
-        let (messages, refused) = (fresh.len() as u64, done.refused.len() as u64);
-        let extracted = Extracted { upto, messages, by: Learner::Code, saved: done.files, refused, denied: 0 };
-        sender.send(Home::Code { extracted, at: desk.clock.now() }).unwrap_or_default();
-    }
-
-    fn trip(mut self) -> Option<Trip> {
-        let upto = self.leave_out_reached()?;
-        let Self { said, fresh, memory, grounds, origins, desk, reached, sender } = self;
-        let grounds = grounds.hearing(&said, &fresh, memory.dir());
-        let errand = extraction::errand(&fresh, &grounds, &memory, &desk.gate);
-        let scribe = Arc::new(Scribe::new(memory, grounds));
-        scribe.let_go();
-        let (events, clock) = (desk.events.clone(), desk.clock.clone());
-        let desk = Desk { tools: extraction::hands(&desk.tools, &scribe), ..desk };
-        let messages = fresh.len() as u64;
-        let home = move |outcome: Outcome| {
-            let extracted = concluded(&outcome, &scribe, (upto, messages), &events);
-            if let Ok(extracted) = &extracted {
-                reach(&reached, &extracted.upto);
+        if !extraction::due(&conversation, &self.desk.settings) {
+            return;
+        }
+        let mut calls = Calls::default();
+        let (learned, progress) = match self.desk.model.is_a_mind() {
+            false => (self.offline(&conversation).await, None),
+            true => {
+                if !self.breakers.start(extraction::ERRAND, left, &self.desk.limits) {
+                    return;
+                }
+                let learned = self.learn(&mut cursor, &conversation, &mut calls, cancel).await;
+                let progress = progress(&learned, calls.0.len());
+                (learned, Some(progress))
             }
-            // A session that has ended in the meantime has no use for the news.
-            sender.send(Home::Fork { outcome: Box::new(outcome), extracted, at: clock.now() }).unwrap_or_default();
         };
-        Some(Trip { origins, errand, desk, home: Box::new(home) })
+        if cancel.is_cancelled() && learned.is_err() {
+            return self.book((calls, left), None, Some(Progress::Stopped));
+        }
+        self.arrive(&mut cursor, &conversation, learned, (calls, left), progress);
+    }
+
+    /// Word of it goes home, the user is told, and nobody looks at these messages again; after a failure somebody will.
+    fn arrive(
+        &self,
+        cursor: &mut Cursor,
+        conversation: &Conversation,
+        learned: Result<Learned, String>,
+        made: (Calls, Timestamp),
+        progress: Option<Progress>,
+    ) {
+        let by = if self.desk.model.is_a_mind() { Learner::Model } else { Learner::Code };
+        let messages = conversation.pending.len() as u64;
+        let extracted = learned.map(|learned| {
+            tell(&learned, &self.desk.events);
+            cursor.reached = Some(self.upto.clone());
+            extracted(&learned, self.upto.clone(), messages, by)
+        });
+        self.book(made, Some(extracted), progress);
+    }
+
+    fn book(
+        &self,
+        (calls, left): (Calls, Timestamp),
+        extracted: Option<Result<Extracted, String>>,
+        progress: Option<Progress>,
+    ) {
+        let at = self.desk.clock.now();
+        let took = Duration::try_from(at.duration_since(left)).unwrap_or_default();
+        // A session that has ended in the meantime has no use for the news.
+        self.sender.send(Home { calls: calls.0, took, extracted, progress, at }).unwrap_or_default();
+    }
+
+    async fn offline(&self, conversation: &Conversation) -> Result<Learned, String> {
+        let (lesson, conversation) = (self.clone(), conversation.clone());
+        let looking = tokio::task::spawn_blocking(move || {
+            extraction::offline(&conversation, &lesson.memory, &lesson.grounds).map_err(|error| error.to_string())
+        });
+        looking.await.unwrap_or_else(|error| Err(error.to_string()))
+    }
+
+    /// Ask the learner, apply its answer, and look back where it asks for that.
+    async fn learn(
+        &self,
+        cursor: &mut Cursor,
+        conversation: &Conversation,
+        calls: &mut Calls,
+        cancel: &CancellationToken,
+    ) -> Result<Learned, String> {
+        let (memory, limits) = (self.memory.clone(), self.desk.limits.clone());
+        let now = self.desk.clock.now().to_zoned(self.desk.zone.clone());
+        let (words, at) = (conversation.clone(), now.clone());
+        let building = tokio::task::spawn_blocking(move || extraction::typed_words(&words, &memory, &at, &limits));
+        let request = building.await.map_err(|error| error.to_string())?;
+        let answer = self.ask(cursor, &request, calls, cancel).await?;
+        let replies = looked_back(&answer, &request, conversation, &self.desk);
+        let mut learned = self.apply(answer, request).await?;
+        let exchanges: Vec<&UserMessage> = replies.iter().filter(|reply| reply.answers.is_some()).copied().collect();
+        if replies.iter().any(|reply| reply.answers.is_none() && reply.has_paste()) {
+            learned.notes.push(PASTED.to_owned());
+        }
+        if !exchanges.is_empty() {
+            let request = extraction::exchanges(&exchanges, &now, &self.desk.limits);
+            match self.ask(cursor, &request, calls, cancel).await {
+                Ok(answer) => learned.and(self.apply(answer, request).await?),
+                // What was learned stands; what could not be looked at again is said.
+                Err(why) => learned.notes.push(format!("an exchange could not be looked at for memories: {why}")),
+            }
+        }
+        Ok(learned)
+    }
+
+    async fn apply(&self, answer: LearnerAnswer, request: LearnerRequest) -> Result<Learned, String> {
+        let lesson = self.clone();
+        let applying = tokio::task::spawn_blocking(move || {
+            extraction::apply(&answer, &request.shown, &lesson.grounds, &lesson.memory)
+                .map_err(|error| error.to_string())
+        });
+        applying.await.unwrap_or_else(|error| Err(error.to_string()))
+    }
+
+    /// One request, and one more for an answer that cannot be read.
+    async fn ask(
+        &self,
+        cursor: &mut Cursor,
+        request: &LearnerRequest,
+        calls: &mut Calls,
+        cancel: &CancellationToken,
+    ) -> Result<LearnerAnswer, String> {
+        let model = self.model.clone().filter(|_| !cursor.refused).unwrap_or_else(|| self.desk.model.clone());
+        let desk = Desk { model, ..self.desk.clone() };
+        let job = self.jobs.begin(extraction::ERRAND, self.grounds.session.as_str(), &desk, cancel);
+        let stop = job.cancel().clone();
+        let mut asked = self.sample(&desk, request, calls, &stop).await;
+        // A key that may not use the cheap model: the session's own learns from here on.
+        let may_not =
+            |halt: &Halt| matches!(halt, Halt::Model(ModelError::UnknownModel(_) | ModelError::Unauthorised(_)));
+        if self.model.is_some() && !cursor.refused && asked.answer.as_ref().err().is_some_and(may_not) {
+            cursor.refused = true;
+            let desk = Desk { model: self.desk.model.clone(), ..desk };
+            asked = self.sample(&desk, request, calls, &stop).await;
+        }
+        let answer = match (asked.answer, asked.unread) {
+            (Err(Halt::Interrupted { .. }), _) => Err("it was stopped".to_owned()),
+            (Err(Halt::Model(error)), _) => Err(error.to_string()),
+            (Ok(_), Some(why)) => Err(format!("the learner's answer could not be read: {why}")),
+            (Ok(answer), None) => Ok(answer),
+        };
+        if let Some(call) = calls.0.last() {
+            job.turned("", 0, call.usage);
+        }
+        job.end(&match &answer {
+            Ok(_) => Progress::Made,
+            Err(_) if stop.is_cancelled() => Progress::Stopped,
+            Err(because) => Progress::None { because: because.clone(), calls: calls.0.len() as u64 },
+        });
+        answer
+    }
+
+    async fn sample(
+        &self,
+        desk: &Desk,
+        request: &LearnerRequest,
+        calls: &mut Calls,
+        cancel: &CancellationToken,
+    ) -> Asked {
+        let mut prompt = request.prompt.clone();
+        if !desk.model.can(Ability::Tools) {
+            prompt.tools = Arc::from([]);
+        }
+        let mut unread = None;
+        for _ in 0..2 {
+            let reply = match one(desk, &prompt, calls, cancel).await {
+                Ok(reply) => reply,
+                Err(halt) => return Asked { answer: Err(halt), unread },
+            };
+            match LearnerAnswer::read(&reply.blocks) {
+                Ok(answer) => return Asked { answer: Ok(answer), unread: None },
+                Err(why) => {
+                    let tools = prompt.tools.clone();
+                    prompt = Prompt { tools, ..extraction::again(request, &reply.blocks, &why) };
+                    unread = Some(why);
+                }
+            }
+        }
+        Asked { answer: Ok(LearnerAnswer::default()), unread }
+    }
+
+    fn trip(self, fresh: Vec<Arc<Message>>, origins: Origins) -> Trip {
+        let errand = extraction::errand(&fresh, &self.grounds, &self.memory, &self.desk.gate);
+        let scribe = Scribe::new(self.memory.clone(), self.grounds.clone(), &fresh);
+        let desk = Desk { tools: extraction::hands(&self.desk.tools, &scribe), ..self.desk.clone() };
+        let messages = fresh.len() as u64;
+        let left = self.desk.clock.now();
+        let home = move |outcome: Outcome| {
+            let learned = scribe.done();
+            tell(&learned, &self.desk.events);
+            let mut extracted = extracted(&learned, self.upto.clone(), messages, Learner::Model);
+            extracted.denied = outcome.denials;
+            let (result, progress) = match &outcome.ending {
+                Ending::Done | Ending::OutOfTurns => (Ok(extracted), outcome.progress()),
+                Ending::Failed(why) => (Err(why.clone()), outcome.without_progress(why)),
+                Ending::Cancelled => (Err("it was stopped".to_owned()), Progress::Stopped),
+            };
+            self.book((Calls(outcome.calls), left), Some(result), Some(progress));
+        };
+        Trip { origins, errand, desk, home: Box::new(home) }
     }
 }
 
-fn reach(reached: &Reached, upto: &MessageId) {
-    *reached.lock().unwrap_or_else(PoisonError::into_inner) = Some(upto.clone());
+/// How to keep what was pasted.
+const PASTED: &str =
+    "what you pasted is not remembered by itself; save it to a file and run `scrubjay remember --file FILE`";
+
+async fn one(desk: &Desk, prompt: &Prompt, calls: &mut Calls, cancel: &CancellationToken) -> Result<Reply, Halt> {
+    let replied = turn::sample(desk, prompt, Stage::Back, cancel).await;
+    let source = extraction::ERRAND;
+    match &replied {
+        Ok(Reply { model, usage, stop, cleared, .. }) => {
+            let (source, model, stop) = (source.to_owned(), model.clone(), stop.clone());
+            calls.0.push(Call { source, model, usage: *usage, stop, cleared: *cleared });
+        }
+        Err(Halt::Model(ModelError::Cut { usage, .. })) => calls.0.push(Call::cut(source, desk.model.name(), *usage)),
+        Err(_) => {}
+    }
+    replied
 }
 
-/// What became of it. What was saved is told however it ended; only a run that came to its end, or used all its turns,
-/// counts as having looked.
-fn concluded(
-    outcome: &Outcome,
-    scribe: &Scribe,
-    (upto, messages): (MessageId, u64),
-    events: &Events,
-) -> Result<Extracted, String> {
-    let done = scribe.done();
-    done.announcements().into_iter().for_each(|told| events.notice(told));
-    let extracted = Extracted {
+/// The replies that the learner could not understand alone.
+fn looked_back<'a>(
+    answer: &LearnerAnswer,
+    request: &LearnerRequest,
+    conversation: &'a Conversation,
+    desk: &Desk,
+) -> Vec<&'a UserMessage> {
+    let most = usize::try_from(desk.limits.learner_look_back).unwrap_or(usize::MAX);
+    let mut wanted: Vec<&MessageId> = Vec::new();
+    for number in &answer.look_back {
+        let id = number.checked_sub(1).and_then(|at| request.shown.numbered.get(at));
+        wanted.extend(id.filter(|id| !wanted.contains(id)));
+    }
+    conversation.pending.iter().filter(|message| wanted.contains(&&message.id)).take(most).collect()
+}
+
+fn tell(learned: &Learned, events: &Events) {
+    learned.events().into_iter().for_each(|event| events.memory(event));
+}
+
+fn extracted(learned: &Learned, upto: MessageId, messages: u64, by: Learner) -> Extracted {
+    let paths = |saved: &[extraction::Saved]| saved.iter().map(|saved| saved.path.clone()).collect();
+    Extracted {
         upto,
         messages,
-        by: Learner::Model,
-        saved: done.files,
-        refused: done.refused.len() as u64,
-        denied: outcome.denials,
-    };
-    match &outcome.ending {
-        Ending::Done | Ending::OutOfTurns => Ok(extracted),
-        Ending::Failed(why) => Err(why.clone()),
-        Ending::Cancelled => Err("it was stopped".to_owned()),
+        by,
+        saved: paths(&learned.saved),
+        unconfirmed: paths(&learned.unconfirmed),
+        refused: learned.refused.len() as u64,
+        denied: 0,
+    }
+}
+
+fn progress(learned: &Result<Learned, String>, calls: usize) -> Progress {
+    match learned {
+        Ok(_) => Progress::Made,
+        Err(because) => Progress::None { because: because.clone(), calls: calls as u64 },
+    }
+}
+
+/// Takes down what the model wants remembered or forgotten.
+struct Notebook {
+    lesson: Lesson,
+    cancel: CancellationToken,
+}
+
+impl MemoryWriter for Notebook {
+    fn write(&self, note: MemoryNote) -> Pending<'_, Result<String, String>> {
+        Box::pin(self.take_down(note))
+    }
+}
+
+impl Notebook {
+    async fn take_down(&self, note: MemoryNote) -> Result<String, String> {
+        let wanted = match note.kind {
+            NoteKind::Forget => self.lesson.memory.with(|memory| {
+                memory.refresh().map_err(|error| error.to_string())?;
+                Ok::<_, String>(memory.named(&note.text).map(|entry| entry.path))
+            })?,
+            _ => None,
+        };
+        let wait = Duration::from_millis(self.lesson.desk.limits.remember_wait_ms);
+        let learned = tokio::time::timeout(wait, self.learn_now()).await.ok().flatten().unwrap_or_default();
+        tell(&learned, &self.lesson.desk.events);
+        let mut told: Vec<String> =
+            learned.saved.iter().map(|saved| format!("Remembered: {} ({}).", saved.title, saved.path)).collect();
+        told.extend(learned.removed.iter().map(|gone| format!("Forgotten: {} ({}).", gone.title, gone.path)));
+        let done = match (&note.kind, &wanted) {
+            (NoteKind::Forget, Some(path)) => learned.removed.iter().any(|gone| gone.path == *path),
+            (NoteKind::Forget, None) => false,
+            _ => learned.saved.iter().any(|saved| self.says(&saved.topic, &note)),
+        };
+        if !done {
+            told.push(self.keep(note).await?);
+        }
+        Ok(told.join("\n"))
+    }
+
+    /// Whether what the learner wrote says what the note says.
+    fn says(&self, saved: &crate::memory::Topic, note: &MemoryNote) -> bool {
+        crate::memory::covers(saved, &topic_of_note(note, &self.lesson.desk.limits))
+    }
+
+    /// What the learner does not say itself waits for the user.
+    async fn keep(&self, note: MemoryNote) -> Result<String, String> {
+        let (memory, session) = (self.lesson.memory.clone(), self.lesson.grounds.session.clone());
+        let keeping = tokio::task::spawn_blocking(move || match note.kind {
+            NoteKind::Forget => extraction::keep_removal(&memory, &note.text, &session),
+            _ => extraction::keep(&memory, &note, &session),
+        });
+        let kept = keeping.await.unwrap_or_else(|error| Err(error.to_string()))?;
+        note_event(&kept).into_iter().for_each(|event| self.lesson.desk.events.memory(event));
+        Ok(note_in_words(&kept))
+    }
+
+    /// Run the learner on what was typed since the last look, without the note. Where it finds nothing, the cursor stays.
+    async fn learn_now(&self) -> Option<Learned> {
+        let lesson = &self.lesson;
+        if !lesson.desk.settings.flag(&crate::settings::key::EXTRACTION) {
+            return None;
+        }
+        let mut cursor = lesson.cursor.lock().await;
+        let conversation = lesson.pending(&cursor).await;
+        let last = conversation.pending.last()?.id.clone();
+        if conversation.is_silent() || cursor.empty.as_ref() == Some(&last) {
+            return None;
+        }
+        let (mut calls, left) = (Calls::default(), lesson.desk.clock.now());
+        let learned = match lesson.desk.model.is_a_mind() {
+            true => lesson.learn(&mut cursor, &conversation, &mut calls, &self.cancel).await,
+            false => lesson.offline(&conversation).await,
+        };
+        let by = if lesson.desk.model.is_a_mind() { Learner::Model } else { Learner::Code };
+        let messages = conversation.pending.len() as u64;
+        match learned {
+            Ok(learned) if learned.is_empty() => {
+                cursor.empty = Some(last);
+                lesson.book((calls, left), None, None);
+                Some(learned)
+            }
+            Ok(learned) => {
+                cursor.reached = Some(lesson.upto.clone());
+                let extracted = extracted(&learned, lesson.upto.clone(), messages, by);
+                lesson.book((calls, left), Some(Ok(extracted)), None);
+                Some(learned)
+            }
+            Err(why) => {
+                lesson.book((calls, left), Some(Err(why)), None);
+                None
+            }
+        }
     }
 }

@@ -41,12 +41,12 @@ use crate::hooks::HookEvent;
 use crate::instructions::Rule;
 use crate::ledger::breaker::Breakers;
 use crate::limits::Limits;
-use crate::message::{Block, Kind, Origin, Role, StopReason, ToolUse, Usage};
+use crate::message::{Block, Kind, Origin, Question, Role, StopReason, ToolUse, Usage};
 use crate::model::{ModelError, Reply};
 use crate::prompt::Prompt;
 use crate::prompts;
 use crate::settings::key;
-use crate::tool::{Occasion, Summon};
+use crate::tool::{MemoryWriter, Occasion, Summon};
 use crate::transcript::{Call, Cause, Entry, Opening, Transcript, TranscriptError};
 use crate::turn::{self, Halt, Hand, Round, Stage};
 use jiff::Timestamp;
@@ -162,10 +162,10 @@ impl Session {
         Ok(session)
     }
 
-    /// Ask, and get an answer.
-    pub async fn ask(&mut self, question: Vec<Block>) -> Result<Answer, Error> {
+    /// Ask, and get an answer. Blocks alone count as typed; a [`Question`] says which parts are not.
+    pub async fn ask(&mut self, question: impl Into<Question>) -> Result<Answer, Error> {
         let cancel = self.interrupt.arm();
-        self.take_in(question, &cancel).await?;
+        self.take_in(question.into(), &cancel).await?;
         self.answer(&cancel).await
     }
 
@@ -272,7 +272,9 @@ impl Session {
         let (gate, stage) = (&self.desk.gate, Stage::Front(self.scene()));
         let summoner = self.summoner();
         let summon = summoner.as_ref().map(|summoner| summoner as &dyn Summon);
-        let hand = Hand { gate, seen: &seen, occasion, cancel, stage, view, summon };
+        let writer = self.memory_writer();
+        let memory = writer.as_ref().map(|writer| writer as &dyn MemoryWriter);
+        let hand = Hand { gate, seen: &seen, occasion, cancel, stage, view, summon, memory };
         let round = turn::run_tools(&self.desk, &calls, &hand).await;
         let (interrupted, stop) = (round.interrupted, round.stop.clone());
         self.admit(round, &calls)?;

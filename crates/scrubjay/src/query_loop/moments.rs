@@ -2,7 +2,7 @@
 
 use super::{Answering, Error, GoOn, Session};
 use crate::hooks::{HookEvent, HookOutcome, Moment, Scene};
-use crate::message::{Block, Origin, Role};
+use crate::message::{Block, Origin, Question, Role};
 use crate::model::Reply;
 use crate::prompts;
 use std::path::Path;
@@ -28,16 +28,17 @@ impl Session {
     }
 
     /// A question arrives. Hooks may refuse it, and then it was never asked; what they add follows it.
-    pub(super) async fn take_in(&mut self, question: Vec<Block>, cancel: &CancellationToken) -> Result<(), Error> {
-        let prompt = question.iter().filter_map(Block::as_text).collect::<Vec<_>>().join("\n");
+    pub(super) async fn take_in(&mut self, question: Question, cancel: &CancellationToken) -> Result<(), Error> {
+        let prompt = question.blocks.iter().filter_map(Block::as_text).collect::<Vec<_>>().join("\n");
         let heard = self.hear(&Moment::UserPromptSubmit { prompt: &prompt }, cancel).await?;
         if let Some(reason) = heard.blocked.or(heard.stop) {
             return Err(Error::Blocked(reason));
         }
         self.show_left_over()?;
         self.tell_the_date()?;
-        self.say(Role::User, Origin::Person, question.clone())?;
-        self.look_for_memories(&question, cancel);
+        let Question { blocks, labels } = question;
+        self.transcript.say_labelled(blocks.clone(), labels, self.desk.clock.now())?;
+        self.look_for_memories(&blocks, cancel);
         self.add_context(HookEvent::UserPromptSubmit, heard.context)
     }
 

@@ -201,8 +201,9 @@ impl Session {
         };
         let now = self.desk.clock.now();
         let said = self.transcript.say(Role::User, Origin::Memory, vec![Block::text(text)], now)?;
+        let unconfirmed = found.iter().any(|memory| memory.from.is_some());
         let files = found.into_iter().map(|memory| memory.path).collect();
-        let recalled = Recalled { message: said.id.clone(), files };
+        let recalled = Recalled { message: said.id.clone(), files, unconfirmed };
         Ok(self.transcript.append(Entry::Recalled(recalled), now)?)
     }
 

@@ -19,6 +19,7 @@ use rules::RuleTable;
 use std::ops::Range;
 use std::sync::LazyLock;
 use view::View;
+pub(crate) use view::is_invisible;
 
 /// How sure a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -86,7 +86,8 @@ fn gap(text: &str) -> usize {
     }
 }
 
-fn is_invisible(c: char) -> bool {
+/// Whether a character takes no place on a page.
+pub(crate) fn is_invisible(c: char) -> bool {
     matches!(
         c,
         '\u{ad}'

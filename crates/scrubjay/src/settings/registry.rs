@@ -208,7 +208,8 @@ settings! {
     EMBEDDINGS = text("recall.embeddings", "", "find by meaning too: the URL of a service that makes vectors of texts, or a folder with a local model for it").environment(&["SCRUBJAY_EMBEDDINGS"]).user_only();
     EMBEDDING_MODEL = text("recall.embedding_model", "", "the model of that service").environment(&["SCRUBJAY_EMBEDDING_MODEL"]).user_only();
     EXTRACTION_EVERY_TURNS = Setting::new("extraction.every_turns", Kind::Number(1..=1_000), Unset::Number(1), "extract after every so many turns").environment(&["SCRUBJAY_EXTRACTION_EVERY_TURNS"]);
-    EXTRACTION_LEAST_WORDS = Setting::new("extraction.least_words", Kind::Number(0..=1_000), Unset::Number(0), "ask a model to extract once the person said so many words since the last time, or one of them outright").environment(&["SCRUBJAY_EXTRACTION_LEAST_WORDS"]);
+    EXTRACTION_READER = choice("extraction.reader", &["user", "fork"], "who looks for memories: a learner that reads what the user typed, or a fork that reads everything, whose memories wait for the user").environment(&["SCRUBJAY_EXTRACTION_READER"]).user_only();
+    EXTRACTION_MODEL = text("models.extract", "", "the model that learns; without one the cheapest of the same provider").environment(&["SCRUBJAY_MODEL_EXTRACT"]).user_only();
     DREAMING_MODE = choice("dreaming.mode", &["additive", "propose", "auto"], "what a dream does by itself: everything but removing memories, nothing, or that too").environment(&["SCRUBJAY_DREAMING_MODE"]).user_only();
     NOTES_WRITER = choice("session_notes.writer", &["auto", "model", "code"], "who writes the notes: the model when it costs little against the conversation and code in between, or always one of them").environment(&["SCRUBJAY_SESSION_NOTES_WRITER"]);
     MICROCOMPACTION_WHEN = choice("microcompaction.when", &["pays", "fixed_gap"], "clear when it pays, or after a fixed gap").environment(&["SCRUBJAY_MICROCOMPACTION_WHEN"]);

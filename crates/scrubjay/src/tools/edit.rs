@@ -1,7 +1,7 @@
 //! Edit: one exact piece of text for another.
 
 use super::input::{at_once, card, parse};
-use super::keeper::{self, Keeper, Kept, Replacement};
+use super::keeper::{self, Keeper, Replacement};
 use super::place::resolve;
 use super::shown::{counted, cut, shown, shown_path};
 use super::write::{Standing, standing};
@@ -86,51 +86,40 @@ impl Tool for Edit {
             Ok(input) => {
                 let path = bench.approved_path().map_or_else(|| resolve(bench.dir, &input.file_path), Path::to_owned);
                 let (seen, limits) = (bench.seen.get(&path).cloned(), bench.limits.clone());
-                let (keeper, occasion) = (self.keeper.clone(), bench.occasion.clone());
                 Box::pin(async move {
-                    let editing = tokio::task::spawn_blocking(move || {
-                        let before = standing(&path, seen.as_ref(), limits.read_file_bytes);
-                        edit(&path, before, (&input, limits.read_line_chars), |before, bytes| {
-                            let change = Replacement { path: &path, before: Some(before), bytes, occasion: &occasion };
-                            keeper::replace(keeper.as_ref(), &change, limits.read_file_bytes)
-                        })
-                    });
-                    editing.await.unwrap_or_else(|_| ToolOutcome::error("Editing stopped before it was done."))
+                    let (looked, most) = (path.clone(), limits.read_file_bytes);
+                    let looking = tokio::task::spawn_blocking(move || standing(&looked, seen.as_ref(), most));
+                    let before = match looking.await {
+                        Ok(Standing::Known(bytes)) => bytes,
+                        Ok(Standing::Refused(why)) => return ToolOutcome::error(why),
+                        Ok(Standing::Absent) => return absent(&path),
+                        Err(_) => return ToolOutcome::error("Editing stopped before it was done."),
+                    };
+                    let changed = match change(&before, &input) {
+                        Ok(changed) => changed,
+                        Err(why) => {
+                            let name = shown_path(&path);
+                            return ToolOutcome::error(format!("{name}: {why} Nothing was changed."));
+                        }
+                    };
+                    let (places, snippet) =
+                        (counted(changed.places, "place"), snippet(&changed, limits.read_line_chars));
+                    let done = format!("Changed {places} in {}:\n{snippet}", shown_path(&path));
+                    let (before, occasion) = (Some(before), bench.occasion.clone());
+                    let change = Replacement { path: path.clone(), before, bytes: changed.bytes, occasion };
+                    match keeper::replace(self.keeper.as_ref(), change, bench.memory, most).await {
+                        Ok(kept) => kept.outcome(path, done),
+                        Err(why) => ToolOutcome::error(why),
+                    }
                 })
             }
         }
     }
 }
 
-fn edit(
-    path: &Path,
-    before: Standing,
-    (input, line_chars): (&Input, u64),
-    replace: impl FnOnce(&[u8], &[u8]) -> Result<Kept, String>,
-) -> ToolOutcome {
-    let before = match before {
-        Standing::Absent => {
-            let name = shown_path(path);
-            return ToolOutcome::error(format!(
-                "{name} does not exist, so there is nothing to edit. Create it with Write."
-            ));
-        }
-        Standing::Known(bytes) => bytes,
-        Standing::Refused(why) => return ToolOutcome::error(why),
-    };
-    let changed = match change(&before, input) {
-        Ok(changed) => changed,
-        Err(why) => return ToolOutcome::error(format!("{}: {why} Nothing was changed.", shown_path(path))),
-    };
-    match replace(&before, &changed.bytes) {
-        Ok(kept) => {
-            let places = counted(changed.places, "place");
-            let snippet = snippet(&changed, line_chars);
-            let done = kept.in_words(format!("Changed {places} in {}:\n{snippet}", shown_path(path)));
-            ToolOutcome::ok(done).saw(path.to_owned(), kept.digest).telling(kept.notices)
-        }
-        Err(why) => ToolOutcome::error(why),
-    }
+fn absent(path: &Path) -> ToolOutcome {
+    let name = shown_path(path);
+    ToolOutcome::error(format!("{name} does not exist, so there is nothing to edit. Create it with Write."))
 }
 
 /// The whole decision: which bytes the file has afterwards, or why it keeps those it has.

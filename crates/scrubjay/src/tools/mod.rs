@@ -6,6 +6,7 @@ pub mod grep;
 pub mod looking;
 pub mod plan;
 pub mod read;
+pub mod remember;
 pub mod shell;
 pub mod skill;
 pub mod tasks;
@@ -42,13 +43,17 @@ pub fn kept_by(keeper: Option<Arc<dyn Keeper>>, skills: &[PathBuf], limits: &Lim
     let mut tools: Vec<Arc<dyn Tool>> = vec![
         Arc::new(read::Read::new()),
         Arc::new(write::Write::kept_by(keeper.clone())),
-        Arc::new(edit::Edit::kept_by(keeper)),
+        Arc::new(edit::Edit::kept_by(keeper.clone())),
         Arc::new(grep::Grep::new()),
         Arc::new(glob::Glob::new()),
         Arc::new(shell::Bash::new()),
         Arc::new(plan::Plan::new()),
         Arc::new(tasks::Tasks::new()),
     ];
+    if let Some(keeper) = keeper {
+        tools.push(Arc::new(remember::Remember::kept_by(keeper.clone())));
+        tools.push(Arc::new(remember::Forget::kept_by(keeper)));
+    }
     if let Some(skill) = skill::Skill::in_dirs(skills, limits) {
         tools.push(Arc::new(skill));
     }

@@ -2,7 +2,7 @@
 
 use super::file::{explain, load, parent_of, replace};
 use super::input::{at_once, card, parse};
-use super::keeper::{self, Keeper, Kept, Replacement};
+use super::keeper::{self, Keeper, Replacement};
 use super::place::resolve;
 use super::shown::{counted, shown_path};
 use crate::digest::Digest;
@@ -115,44 +115,36 @@ impl Tool for Write {
             Ok(input) => {
                 let path = bench.approved_path().map_or_else(|| resolve(bench.dir, &input.file_path), Path::to_owned);
                 let (seen, most) = (bench.seen.get(&path).cloned(), bench.limits.read_file_bytes);
-                let (keeper, occasion) = (self.keeper.clone(), bench.occasion.clone());
                 Box::pin(async move {
-                    let writing = tokio::task::spawn_blocking(move || {
-                        let before = standing(&path, seen.as_ref(), most);
-                        write(&path, before, &input.content, |before, bytes| {
-                            let change = Replacement { path: &path, before, bytes, occasion: &occasion };
-                            keeper::replace(keeper.as_ref(), &change, most)
-                        })
-                    });
-                    writing.await.unwrap_or_else(|_| ToolOutcome::error("Writing stopped before it was done."))
+                    let looked = path.clone();
+                    let looking = tokio::task::spawn_blocking(move || standing(&looked, seen.as_ref(), most));
+                    let before = match looking.await {
+                        Ok(before) => before,
+                        Err(_) => return ToolOutcome::error("Writing stopped before it was done."),
+                    };
+                    let (before, verb) = match before {
+                        Standing::Absent => (None, "Created"),
+                        Standing::Known(bytes) => (Some(bytes), "Updated"),
+                        Standing::Refused(why) => return ToolOutcome::error(why),
+                    };
+                    let done = in_words(verb, &path, before.as_deref(), &input.content);
+                    let (bytes, occasion) = (input.content.into_bytes(), bench.occasion.clone());
+                    let change = Replacement { path: path.clone(), before, bytes, occasion };
+                    match keeper::replace(self.keeper.as_ref(), change, bench.memory, most).await {
+                        Ok(kept) => kept.outcome(path, done),
+                        Err(why) => ToolOutcome::error(why),
+                    }
                 })
             }
         }
     }
 }
 
-fn write(
-    path: &Path,
-    before: Standing,
-    content: &str,
-    replace: impl FnOnce(Option<&[u8]>, &[u8]) -> Result<Kept, String>,
-) -> ToolOutcome {
-    let (before, verb) = match before {
-        Standing::Absent => (None, "Created"),
-        Standing::Known(bytes) => (Some(bytes), "Updated"),
-        Standing::Refused(why) => return ToolOutcome::error(why),
-    };
-    match replace(before.as_deref(), content.as_bytes()) {
-        Ok(kept) => {
-            let lines = counted(content.lines().count(), "line");
-            let was = before.map_or_else(String::new, |before| {
-                format!(", {} before", String::from_utf8_lossy(&before).lines().count())
-            });
-            let done = kept.in_words(format!("{verb} {} ({lines}{was}).", shown_path(path)));
-            ToolOutcome::ok(done).saw(path.to_owned(), kept.digest).telling(kept.notices)
-        }
-        Err(why) => ToolOutcome::error(why),
-    }
+fn in_words(verb: &str, path: &Path, before: Option<&[u8]>, content: &str) -> String {
+    let lines = counted(content.lines().count(), "line");
+    let was = before
+        .map_or_else(String::new, |before| format!(", {} before", String::from_utf8_lossy(before).lines().count()));
+    format!("{verb} {} ({lines}{was}).", shown_path(path))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::{Hiding, Marks, Opening, Report};
 use crate::digest::Digest;
-use crate::message::{Message, MessageId, StopReason, ToolCallId, Usage};
+use crate::message::{Message, MessageId, SpanLabel, StopReason, ToolCallId, Usage};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -59,6 +59,8 @@ pub enum Entry {
         /// Why it replaces an earlier one; the first has no reason.
         because: Option<Cause>,
     },
+    /// Parts of the user's next message were not typed.
+    Labelled(SpanLabels),
     /// Somebody said something.
     Said(Arc<Message>),
     /// Layer 1: a tool result was too large; the whole is in a file and the message that follows holds a preview.
@@ -173,6 +175,18 @@ pub struct Recalled {
     pub message: MessageId,
     /// Their files.
     pub files: Vec<PathBuf>,
+    /// Whether one of them is not the user's own, and nobody confirmed it. Where older files do not say, it may be.
+    #[serde(default = "yes", skip_serializing_if = "is_true")]
+    pub unconfirmed: bool,
+}
+
+/// Which parts of a message were not typed. It stands before its message, so that no kill leaves one without the other.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpanLabels {
+    /// The message.
+    pub message: MessageId,
+    /// The parts.
+    pub labels: Vec<SpanLabel>,
 }
 
 /// How far the conversation was looked through for memories.
@@ -187,7 +201,10 @@ pub struct Extracted {
     /// The memories that were saved, by their files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub saved: Vec<String>,
-    /// How many writes the filter refused.
+    /// Memories that were kept unconfirmed, by their files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unconfirmed: Vec<String>,
+    /// How many memories were refused.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub refused: u64,
     /// How many calls the gate refused.
@@ -204,11 +221,11 @@ impl Extracted {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Learner {
-    /// A fork of the conversation.
+    /// A model: one request of its own, or a fork of the conversation.
     Model,
     /// Code, for what is explicit.
     Code,
-    /// The agent itself had saved what was said, so nobody looked again.
+    /// Nobody: an agent of an older version had saved what was said.
     Agent,
 }
 
@@ -323,6 +340,14 @@ pub struct Call {
 
 fn is_zero(number: &u64) -> bool {
     *number == 0
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn is_true(flag: &bool) -> bool {
+    *flag
 }
 
 impl Call {
@@ -442,6 +467,7 @@ impl Record {
             Entry::Opened { opening, because } => {
                 self.outgoing("opened", &OpenedData { opening: opening.clone(), because: *because })
             }
+            Entry::Labelled(data) => self.outgoing("labelled", data),
             Entry::Said(message) => self.outgoing("said", message),
             Entry::Spilled(data) => self.outgoing("spilled", data),
             Entry::Cleared { results, because } => {
@@ -485,6 +511,7 @@ impl Record {
                 let OpenedData { opening, because } = serde_json::from_str(data)?;
                 Entry::Opened { opening, because }
             }
+            "labelled" => Entry::Labelled(serde_json::from_str(data)?),
             "said" => Entry::Said(Arc::new(serde_json::from_str(data)?)),
             "spilled" => Entry::Spilled(serde_json::from_str(data)?),
             "cleared" => {

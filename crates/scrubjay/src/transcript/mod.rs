@@ -11,7 +11,7 @@ mod view;
 pub use course::{Filling, Moment, Point, course};
 pub use entry::{
     Author, Began, Call, Cause, Compaction, Entry, EntryId, Extracted, Learner, Noted, Recalled, Record, Returned,
-    Spilled, Summoned, Trigger, Writer,
+    SpanLabels, Spilled, Summoned, Trigger, Writer,
 };
 pub use file::{Damage, FORMAT, Log, Reading, read, read_as, read_from, take_pen};
 pub use hiding::{Hidden, Hiding, Span, Way};
@@ -20,7 +20,7 @@ pub use opening::{Lifetimes, Opening, Options, Thinking, ToolSpec, Ttl};
 pub use view::{CLEARED, Spent, View};
 
 use crate::limits::Limits;
-use crate::message::{Block, Message, MessageId, Origin, Role, SessionId};
+use crate::message::{Block, Message, MessageId, Origin, Role, SessionId, SpanLabel};
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
@@ -197,6 +197,22 @@ impl Transcript {
         let message = Arc::new(Message { id: self.next_message_id(), role, origin, at, blocks });
         self.append(Entry::Said(message.clone()), at)?;
         Ok(message)
+    }
+
+    /// Add a message of the user's of which some parts were not typed.
+    pub fn say_labelled(
+        &mut self,
+        blocks: Vec<Block>,
+        labels: Vec<SpanLabel>,
+        at: Timestamp,
+    ) -> Result<Arc<Message>, TranscriptError> {
+        if labels.is_empty() {
+            return self.say(Role::User, Origin::Person, blocks, at);
+        }
+        // The message follows the label, so its name is that of the place behind it.
+        let message = derived_id(&self.session, &self.records.last().map_or(1, |record| record.id + 2).to_string());
+        self.append(Entry::Labelled(SpanLabels { message, labels }), at)?;
+        self.say(Role::User, Origin::Person, blocks, at)
     }
 
     /// Make sure that everything so far survives a power cut.

@@ -131,7 +131,7 @@ impl View {
             Entry::Replied(call) => self.reply(call),
             Entry::Reverted { .. } => self.count.forget_report(),
             Entry::Mended { .. } => self.count.forget_measures(),
-            Entry::Began(_) | Entry::Summoned(_) | Entry::Returned(_) | Entry::Unknown(_) => {}
+            Entry::Labelled(_) | Entry::Began(_) | Entry::Summoned(_) | Entry::Returned(_) | Entry::Unknown(_) => {}
         }
     }
 

@@ -9,7 +9,7 @@ use crate::hooks::{HookOutcome, Moment, Permission};
 use crate::message::{Block, ToolResult, ToolUse};
 use crate::model::Pending;
 use crate::prompts;
-use crate::tool::{Bench, Effect, Occasion, Summon, Tool, ToolOutcome};
+use crate::tool::{Bench, Effect, MemoryWriter, Occasion, Summon, Tool, ToolOutcome};
 use crate::transcript::{Hiding, View};
 use futures::FutureExt as _;
 use futures::StreamExt as _;
@@ -80,6 +80,8 @@ pub struct Hand<'a> {
     pub view: Option<&'a View>,
     /// Whoever starts agents.
     pub summon: Option<&'a dyn Summon>,
+    /// Whoever takes down notes for the memory.
+    pub memory: Option<&'a dyn MemoryWriter>,
 }
 
 struct Finished {
@@ -241,8 +243,8 @@ async fn perform(desk: &Desk, (call, approved): (&ToolUse, &Effect), hand: &Hand
             known.join(", ")
         ));
     };
-    let (dir, limits, Hand { occasion, cancel, view, summon, .. }) = (&desk.dir, &desk.limits, *hand);
-    let bench = Bench { dir, seen, limits, call: &call.id, approved, occasion, cancel, view, summon };
+    let (dir, limits, Hand { occasion, cancel, view, summon, memory, .. }) = (&desk.dir, &desk.limits, *hand);
+    let bench = Bench { dir, seen, limits, call: &call.id, approved, occasion, cancel, view, summon, memory };
     let called = AssertUnwindSafe(tool.call(&call.input, &bench)).catch_unwind().await;
     let outcome = called.unwrap_or_else(|_| {
         ToolOutcome::error(format!(

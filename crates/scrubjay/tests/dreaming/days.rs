@@ -62,7 +62,8 @@ fn begin(home: Home, clock: &FixedClock, model: Arc<Scripted>) -> (Story, Shared
     let (root, transcripts) = (home.project(), home.data());
     let mut story = setting.begin_in(home).unwrap();
     let from = Remembering { memory: memory.clone(), chooser: None, root };
-    story.session = story.session.remembering(from).learning(Learns { transcripts, attendance: Attendance::Person });
+    story.session =
+        story.session.remembering(from).learning(Learns { transcripts, attendance: Attendance::Person, model: None });
     (story, memory)
 }
 

@@ -42,7 +42,8 @@ fn learning(mut story: Story, memory: &SharedMemory) -> Story {
     let root = story.home.project();
     let transcripts = layout(&story.home).dir().to_owned();
     let from = Remembering { memory: memory.clone(), chooser: None, root };
-    story.session = story.session.remembering(from).learning(Learns { transcripts, attendance: Attendance::Person });
+    story.session =
+        story.session.remembering(from).learning(Learns { transcripts, attendance: Attendance::Person, model: None });
     story
 }
 

@@ -28,7 +28,7 @@ fn begun(model: Arc<dyn Model>) -> (Story, SharedMemory) {
     let setting = Setting::new(model).switch("layers.team", "true").switch("layers.recall", "false");
     let mut story = setting.tools(tools::kept_by(Some(keeper), &[], &limits)).begin_in(home).unwrap();
     let from = Remembering { memory: memory.clone(), chooser: None, root: story.home.project() };
-    let learns = Learns { transcripts: project.dir().to_owned(), attendance: Attendance::Person };
+    let learns = Learns { transcripts: project.dir().to_owned(), attendance: Attendance::Person, model: None };
     story.session = story.session.remembering(from).learning(learns);
     (story, memory)
 }

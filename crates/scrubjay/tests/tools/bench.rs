@@ -60,8 +60,11 @@ impl Workshop {
         let call = &ToolCallId::new("t1");
         let Self { dir, seen, limits, cancel, .. } = self;
         let occasion = &Occasion::default();
-        tool.call(&input, &Bench { dir, seen, limits, call, approved, occasion, cancel, view: None, summon: None })
-            .await
+        tool.call(
+            &input,
+            &Bench { dir, seen, limits, call, approved, occasion, cancel, view: None, summon: None, memory: None },
+        )
+        .await
     }
 }
 

@@ -105,8 +105,18 @@ impl<'a> Lost<'a> {
         let (call, cancel, input) = (ToolCallId::new("restored"), CancellationToken::new(), json!({ "name": name }));
         let (approved, limits) = (&Effect::Nothing, &*desk.limits);
         let (dir, seen, occasion) = (&*desk.dir, &view.files, &Occasion::default());
-        let bench =
-            Bench { dir, seen, limits, call: &call, approved, occasion, cancel: &cancel, view: None, summon: None };
+        let bench = Bench {
+            dir,
+            seen,
+            limits,
+            call: &call,
+            approved,
+            occasion,
+            cancel: &cancel,
+            view: None,
+            summon: None,
+            memory: None,
+        };
         match tool.call(&input, &bench).await {
             ToolOutcome { is_error: false, parts, .. } => parts.first()?.as_text().map(str::to_owned),
             _ => None,

@@ -4,15 +4,16 @@
 //! files say, summaries and the memory itself are not: a memory never proves itself.
 
 use crate::limits::Limits;
-use crate::memory::extraction::{Heard, PASTED};
 use crate::memory::logs::{LogDay, file_of};
 use crate::memory::provenance::{Source, Speaker};
 use crate::memory::recall::content_words;
-use crate::message::{Block, Message, Origin};
+use crate::memory::typed::Conversation;
+use crate::message::Origin;
 use crate::transcript::{self, Entry};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
+use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -121,34 +122,22 @@ impl Evidence {
 fn said_in(path: &Path, last: Option<Timestamp>, zone: &TimeZone, limits: &Limits) -> Vec<Said> {
     let session = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let records = transcript::read(path, limits).map(|reading| reading.records).unwrap_or_default();
-    let said = records.into_iter().filter_map(|record| match record.entry {
-        Entry::Said(message) => Some(message),
+    let typed = Conversation::read(&records, None, &HashSet::new(), limits).pending.into_iter();
+    let typed = typed.map(|message| (message.at, message.id.to_string(), Speaker::Person, message.typed()));
+    let answers = records.iter().filter_map(|record| match &record.entry {
+        Entry::Said(message) if message.origin == Origin::Model => {
+            Some((message.at, message.id.to_string(), Speaker::Assistant, message.text()))
+        }
         _ => None,
     });
-    let news = said.filter(|message| last.is_none_or(|last| message.at > last));
-    let heard = news.flat_map(|message| {
-        let day = message.at.to_zoned(zone.clone()).date();
-        let (session, id) = (session.clone(), message.id.to_string());
-        let said = move |(speaker, text)| Said { session: session.clone(), message: id.clone(), day, speaker, text };
-        spoken(&message).into_iter().map(said)
+    let mut all: Vec<_> = typed.chain(answers).filter(|(_, _, _, text)| !text.trim().is_empty()).collect();
+    all.retain(|(at, ..)| last.is_none_or(|last| *at > last));
+    all.sort_by_key(|(at, ..)| *at);
+    let said = all.into_iter().map(|(at, message, speaker, text)| {
+        let day = at.to_zoned(zone.clone()).date();
+        Said { session: session.clone(), message, day, speaker, text }
     });
-    heard.collect()
-}
-
-/// Who says what in a message. What the person only passes on is not what they say.
-fn spoken(message: &Message) -> Vec<(Speaker, String)> {
-    match message.origin {
-        Origin::Model => vec![(Speaker::Assistant, message.text())],
-        Origin::Person => {
-            let heard = message.blocks.iter().filter_map(Block::as_text).map(Heard::of);
-            let parts = heard.flat_map(|Heard { own, pasted }| {
-                let pasted = pasted.into_iter().map(|text| (Speaker::Tool(PASTED.to_owned()), text));
-                std::iter::once((Speaker::Person, own)).chain(pasted)
-            });
-            parts.filter(|(_, text)| !text.trim().is_empty()).collect()
-        }
-        _ => Vec::new(),
-    }
+    said.collect()
 }
 
 fn one_line(text: &str) -> String {

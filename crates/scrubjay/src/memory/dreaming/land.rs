@@ -279,7 +279,7 @@ fn basis(memory: &Memory, step: &Step) -> Option<Basis> {
             true
         }
     });
-    Some(Basis { sources, trust })
+    Some(Basis { sources, trust, doubt: None })
 }
 
 impl Dreams {
@@ -288,7 +288,9 @@ impl Dreams {
         let mut proposal = self.waiting(id)?;
         let receipt = self.memory.with(|memory| -> Result<Receipt, MemoryError> {
             memory.refresh()?;
-            let edits = edits(memory, &proposal.steps)?;
+            let mut edits = edits(memory, &proposal.steps)?;
+            // The user's yes confirms what it rests on.
+            edits.iter_mut().filter_map(|edit| edit.rests_on.as_mut()).for_each(Basis::confirm);
             memory.commit(Change { cause: Cause::Proposal { id: proposal.id.clone() }, edits })
         })?;
         self.decide(&mut proposal, Standing::Applied)?;

@@ -5,7 +5,9 @@ use super::DreamError;
 use super::trial::Tried;
 use super::world::Step;
 use crate::digest::Digest;
+use crate::event::QuestionId;
 use crate::memory::diff;
+use crate::memory::{Basis, Memory, MemoryError, Topic};
 use crate::paths;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -24,12 +26,26 @@ pub enum Standing {
     Rejected,
 }
 
-/// What a dream proposes.
+/// Who proposes a change.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Proposer {
+    /// A dream.
+    #[default]
+    Dream,
+    /// A session: its learner or its model.
+    Session,
+}
+
+/// A change of the memory that waits for the user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Proposal {
     /// Its name, made from what it says.
     pub id: String,
-    /// When it was dreamt.
+    /// Who proposes it.
+    #[serde(default)]
+    pub by: Proposer,
+    /// When it was proposed.
     pub at: Timestamp,
     /// How it stands.
     pub standing: Standing,
@@ -64,7 +80,8 @@ impl Proposal {
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
         let diff =
             steps.iter().map(|step| diff::unified(&step.path, &text(&step.before), &text(&step.after))).collect();
-        Self { id, at, standing: Standing::Waiting, decided: None, reasons, diff, steps, tried: Tried::default() }
+        let by = Proposer::Dream;
+        Self { id, by, at, standing: Standing::Waiting, decided: None, reasons, diff, steps, tried: Tried::default() }
     }
 
     fn file(dreams: &Path, id: &str) -> PathBuf {
@@ -103,4 +120,38 @@ impl Proposal {
         found.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| a.id.cmp(&b.id)));
         found
     }
+}
+
+/// Propose that a clean memory says something else, or goes. `None` if the user has decided about that before; otherwise its name, its
+/// title and its diff.
+pub(in crate::memory) fn propose(
+    memory: &Memory,
+    (path, digest): (&str, &Digest),
+    after: Option<String>,
+    basis: Basis,
+) -> Result<Option<(QuestionId, String, String)>, MemoryError> {
+    let before = memory.text(path)?.map(|(_, text)| text);
+    let name = before.as_deref().map(|text| Topic::read(text, &memory.limits).name).unwrap_or_default();
+    let title = if after.is_some() { format!("change of {name}") } else { format!("removal of {name}") };
+    let because = basis.doubt.unwrap_or_default();
+    let step = Step {
+        path: path.to_owned(),
+        base: Some(digest.clone()),
+        before,
+        after,
+        merged: Vec::new(),
+        into: None,
+        sources: basis.sources,
+        support: String::new(),
+        keeps_age: false,
+        because: because.clone(),
+    };
+    let proposal = Proposal { by: Proposer::Session, ..Proposal::new(memory.now(), vec![step], vec![because]) };
+    let dreams = &memory.place().dreams;
+    let decided = Proposal::read(dreams, &proposal.id).is_ok_and(|known| known.standing != Standing::Waiting);
+    if decided {
+        return Ok(None);
+    }
+    proposal.keep(dreams)?;
+    Ok(Some((QuestionId::Proposal { id: proposal.id.clone() }, title, proposal.diff)))
 }

@@ -16,7 +16,6 @@ mod tests;
 mod words;
 
 use super::draft::{description, kind_of, title};
-use super::footing::{own, shared};
 use super::recall::content_words;
 use super::topic::{Kind, Topic};
 use crate::dates::{self, Granularity, When};
@@ -344,4 +343,15 @@ fn own_sentences(text: &str) -> Vec<Sentence<'_>> {
         }
     }
     own
+}
+
+/// The user's words without what they only passed on.
+fn own(message: &Message) -> String {
+    let texts = message.blocks.iter().filter_map(crate::message::Block::as_text);
+    texts.filter(|text| !crate::prompts::is_passed_on(text)).collect::<Vec<_>>().join("\n")
+}
+
+/// How much of `words` is among `others`, in percent.
+fn shared(words: &std::collections::BTreeSet<String>, others: &std::collections::BTreeSet<String>) -> usize {
+    100 * words.intersection(others).count() / words.len().max(1)
 }

@@ -17,6 +17,7 @@ use crate::prompts::{self, Surroundings};
 use crate::query_loop::{Answer, Error, Session};
 use crate::settings::{Setting, key};
 use crate::tool::Tool;
+use crate::tools::remember::{Forget, Remember};
 use crate::tools::{Keeper, edit, read, write};
 use crate::transcript::{Opening, Options, Transcript};
 use std::sync::Arc;
@@ -117,6 +118,10 @@ impl Post {
     fn tools(&self, kind: &Definition, memory: Option<SharedMemory>, reach: &Reach) -> Vec<Arc<dyn Tool>> {
         let keeper = memory.map(|memory| Arc::new(memory) as Arc<dyn Keeper>);
         let listed = |name: &str| {
+            // Without a memory of its own an agent has nothing to note things in: the main one is not its.
+            if [Remember::NAME, Forget::NAME].contains(&name) {
+                return keeper.is_some();
+            }
             let wanted = has(kind, name) && !(name == tool::NAME && reach.alone) && !NEVER.contains(&name);
             wanted || (keeper.is_some() && FOR_MEMORY.contains(&name))
         };
@@ -125,6 +130,8 @@ impl Post {
                 ("Read", Some(_)) => Arc::new(read::Read::new()),
                 ("Write", Some(_)) => Arc::new(write::Write::kept_by(keeper.clone())),
                 ("Edit", Some(_)) => Arc::new(edit::Edit::kept_by(keeper.clone())),
+                (Remember::NAME, Some(keeper)) => Arc::new(Remember::kept_by(keeper.clone())),
+                (Forget::NAME, Some(keeper)) => Arc::new(Forget::kept_by(keeper.clone())),
                 _ => tool.clone(),
             }
         };

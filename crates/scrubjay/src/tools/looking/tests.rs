@@ -21,6 +21,7 @@ async fn look(dir: &Path, command: &str, past: Option<Past>) -> Result<String, S
         cancel: &cancel,
         view: None,
         summon: None,
+        memory: None,
     };
     let outcome = tool.call(&input, &bench).await;
     let text = outcome.parts[0].as_text().unwrap().to_owned();
