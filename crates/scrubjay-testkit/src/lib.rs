@@ -1,6 +1,7 @@
 //! What scrubjay's tests stand on: a temporary home, a fixed clock, a recorded model, storyboards, the API simulator and a service
 //! that makes vectors of texts.
 
+mod learner_check;
 mod clock;
 mod home;
 mod meanings;

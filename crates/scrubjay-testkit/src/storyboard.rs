@@ -1,6 +1,7 @@
 //! What the model was sent, request by request: `=` for what it had seen before, `+` for what is new, and which entry
-//! broke the prefix if one did. The two invariants of the engine are checked on the way.
+//! broke the prefix if one did. The three invariants of the engine are checked on the way.
 
+use crate::learner_check;
 use scrubjay::agents::fork;
 use scrubjay::limits::Limits;
 use scrubjay::message::{Block, Kind, Message};
@@ -29,8 +30,12 @@ impl<'a> Storyboard<'a> {
 
     /// Invariant A: the file folds to what is in memory, and every request was a fold of the record.
     /// Invariant B: each request extends the one before, unless exactly one entry between them declares a break.
+    /// Invariant C: a learner is shown what the user typed, and nothing foreign.
     pub fn check(&self) -> Result<(), String> {
         self.check_resume()?;
+        if let Some(line) = learner_check::leak(self.prompts, self.transcript.records()) {
+            return Err(format!("a learner was shown what the user did not type: {line}"));
+        }
         let frames = self.frames()?;
         for (at, pair) in frames.windows(2).enumerate() {
             let [earlier, later] = pair else { continue };

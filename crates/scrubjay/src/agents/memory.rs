@@ -3,9 +3,10 @@
 
 use super::definition::Scope;
 use crate::clock::Clock;
+use crate::fence::fenced_line;
 use crate::limits::Limits;
 use crate::memory::prompt::{self, Extras, Mode, Told};
-use crate::memory::{Place, SharedMemory};
+use crate::memory::{Entry, Place, SharedMemory};
 use crate::paths::{self, Layout, ProjectLayout};
 use crate::prompts;
 use crate::settings::{Settings, key};
@@ -81,13 +82,14 @@ fn folder_name(kind: &str) -> String {
 }
 
 /// What an agent is told about its memory: the same as everybody, with what belongs into this one, and its index. What
-/// nobody has confirmed is named and not shown.
+/// nobody has confirmed is quoted under a heading of its own.
 pub fn told(memory: &SharedMemory, (kind, scope): (&str, Scope), settings: &Settings) -> Told {
     let hint = prompts::agent_memory_scope(scope.word(), kind);
     let guidelines = [hint.as_str(), settings.text(&key::MEMORY_EXTRA_GUIDELINES)].join("\n\n");
     let extras = Extras { searching: None, guidelines: &guidelines };
     let (index, unconfirmed) = memory.with(|memory| {
-        let names: Vec<String> = memory.unconfirmed().map(|entry| format!("- {}", entry.path)).collect();
+        let quoted = |entry: &Entry| format!("> {}: {}", entry.path, fenced_line(&entry.description));
+        let names: Vec<String> = memory.unconfirmed().map(quoted).collect();
         (memory.index().map(|index| index.text).unwrap_or_default(), names)
     });
     let mut told = prompt::behaviour_and_index(memory.dir(), Mode::Normal, &extras, &[&index]);

@@ -3,7 +3,7 @@
 use super::find::{Caught, Finder, Sources, named};
 use super::provenance::Trust;
 use super::recall::{Embedder, Query};
-use super::{Memory, MemoryError, Place, Repairs, freshness, meaning, prompt, shown};
+use super::{Entry, Kind, Memory, MemoryError, Place, Repairs, freshness, meaning, prompt, shown};
 use crate::clock::Clock;
 use crate::limits::Limits;
 use crate::paths::ProjectLayout;
@@ -138,16 +138,20 @@ impl SharedMemory {
         query.meaning = wish.meaning.as_deref();
         // What is shown to the model unasked has to speak of what was said.
         query.weights.akin = 0.0;
-        let without = |path: &str| wish.known.contains(&self.dir.join(path));
-        let ranked = finder.find(memory, &query, |entry| without(&entry.path));
-        let best = ranked.iter().take(most(self.limits.recall_places)).map(|found| found.entry.path.clone()).collect();
+        // What is about the user, or how to work, is not recalled before the user's yes.
+        let waits = |entry: &Entry| matches!(entry.kind, Kind::User | Kind::Feedback) && memory.is_unconfirmed(entry);
+        let without = |entry: &Entry| wish.known.contains(&self.dir.join(&entry.path)) || waits(entry);
+        let ranked = finder.find(memory, &query, &without);
+        let mut room = self.limits.recall_tainted_places;
+        let admitted = ranked.iter().filter(|found| !memory.is_unconfirmed(found.entry) || take(&mut room));
+        let best = admitted.take(most(self.limits.recall_places)).map(|found| found.entry.path.clone()).collect();
         let mut entries: Vec<_> = ranked.iter().map(|found| found.entry).collect();
         let mut sources = Sources::new(&self.limits);
         let listed: BTreeSet<&str> = entries.iter().map(|entry| entry.path.as_str()).collect();
         let mut rest: Vec<_> = memory.scan().entries.iter().filter(|entry| !listed.contains(&*entry.path)).collect();
         rest.sort_by_key(|entry| std::cmp::Reverse(entry.stamp.modified));
         entries.retain(|entry| sources.admit(memory, entry));
-        entries.extend(rest.into_iter().filter(|entry| !without(&entry.path) && sources.admit(memory, entry)));
+        entries.extend(rest.into_iter().filter(|entry| !without(entry) && sources.admit(memory, entry)));
         let manifest = entries.into_iter().take(query.limit).map(|entry| {
             let line = shown::manifest_line(entry.kind.as_str(), &entry.path, entry.modified(), &entry.description);
             (entry.path.clone(), line)
@@ -199,7 +203,14 @@ impl SharedMemory {
     }
 }
 
-/// Where a memory comes from that the person neither said nor confirmed.
+/// Whether there was room for one more.
+fn take(room: &mut u64) -> bool {
+    let free = *room > 0;
+    *room = room.saturating_sub(1);
+    free
+}
+
+/// Where a memory comes from that the user neither said nor confirmed.
 fn foreign_source(memory: &Memory, path: &str) -> Option<String> {
     let basis = memory.rests_on(path).filter(|basis| matches!(basis.trust, Trust::Tainted | Trust::Shared))?;
     let mut from: Vec<String> = basis.sources.iter().map(|source| named(&source.speaker)).collect();

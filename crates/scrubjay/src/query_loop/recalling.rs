@@ -185,7 +185,8 @@ impl Session {
         let view = self.transcript.view();
         let known = known(view, &self.desk.dir);
         let mut found = std::mem::take(&mut self.recalling.found);
-        found.retain(|memory| !known.contains(&memory.path));
+        // One that was removed since it was found is not shown.
+        found.retain(|memory| !known.contains(&memory.path) && memory.path.exists());
         let room = self.desk.limits.recall_session_bytes.saturating_sub(shown_bytes(view));
         let nonce = view.opening.as_ref().map(|opening| opening.nonce.clone()).unwrap_or_default();
         let text = loop {

@@ -24,9 +24,11 @@ fn shared(bench: &Bench) -> SharedMemory {
 /// What the file tools do: new bytes in place of what was read.
 fn write(memory: &SharedMemory, file: &str, before: Option<&str>, text: &str) -> Result<(), String> {
     let occasion = Occasion { session: SessionId::new("s"), history: Vec::new().into(), errand: None };
-    let (path, before) = (memory.dir().join(file), before.map(str::as_bytes));
+    let (path, before) = (memory.dir().join(file), before.map(|text| text.as_bytes().to_vec()));
     assert!(memory.keeps(&path));
-    memory.replace(&Replacement { path: &path, before, bytes: text.as_bytes(), occasion: &occasion }).map(drop)
+    let change = Replacement { path, before, bytes: text.as_bytes().to_vec(), occasion };
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(memory.replace(change, None)).map(drop)
 }
 
 // spec: K1

@@ -172,16 +172,17 @@ fn neither_file_tools_nor_the_memory_tool_share_a_credential() {
     };
     let occasion = Occasion { session: SessionId::new("s"), history: vec![Arc::new(asked)].into(), errand: None };
     let (path, text) = (shared.dir().join("team/deploys.md"), leaking());
-    let written =
-        shared.replace(&Replacement { path: &path, before: None, bytes: text.as_bytes(), occasion: &occasion });
-    assert!(written.unwrap_err().contains("looks like a credential"));
+    let change = Replacement { path, before: None, bytes: text.as_bytes().to_vec(), occasion: occasion.clone() };
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let written = runtime.block_on(shared.replace(change, None)).unwrap_err();
+    assert!(written.contains("holds a credential") && !written.contains(&token()), "{written}");
     shared.with(|memory| save(memory, "deploys.md", &leaking()));
     let tool = MemoryTool::new(shared.clone(), &bench.limits);
     let create = json!({ "command": "create", "path": "/memories/team/d.md", "file_text": text });
     let rename = json!({ "command": "rename", "old_path": "/memories/deploys.md", "new_path": "/memories/team/d.md" });
-    for command in [create, rename] {
+    for (command, why) in [(create, "holds a credential"), (rename, "looks like a credential")] {
         let said = tool.answer(&command, &occasion).unwrap_err();
-        assert!(said.contains("looks like a credential") && !said.contains(&token()), "{said}");
+        assert!(said.contains(why) && !said.contains(&token()), "{said}");
     }
     assert_eq!(bench.files(), ["MEMORY.md", "deploys.md"]);
 }

@@ -4,7 +4,7 @@ use super::super::journal::{Cause, ChangeId};
 use super::super::provenance::{Basis, Source, Speaker, Trust};
 use super::super::store::{Act, Change, Edit, Outcome, What};
 use super::super::{
-    Entry, Memory, MemoryError, Scope, SharedMemory, Team, Topic, Twin, dreaming, index, name, scope_of,
+    Entry, Memory, MemoryError, Scope, SharedMemory, Team, Topic, Twin, draft, dreaming, index, name, scope_of,
 };
 use super::Grounds;
 use super::answer::{Action, Draft, LearnerAnswer};
@@ -66,6 +66,9 @@ impl Learned {
         }));
         events.extend(
             self.refused.iter().map(|(title, why)| MemoryEvent::Refused { title: title.clone(), why: why.clone() }),
+        );
+        events.extend(
+            self.known.iter().map(|(title, path)| MemoryEvent::Note(format!("already remembered: {title} ({path})"))),
         );
         events.extend(self.notes.iter().cloned().map(MemoryEvent::Note));
         events.extend(self.questions.iter().cloned().map(MemoryEvent::Question));
@@ -133,11 +136,16 @@ enum Fate {
 
 impl Applying<'_> {
     fn take(&mut self, draft: &Draft) -> Result<(), MemoryError> {
-        let title = title(draft);
-        let checked = match check(draft, self.shown, self.grounds) {
+        let most = self.grounds.limits.memory_file_bytes;
+        let checked = match draft.topic.body.len() as u64 > most {
+            true => Err(format!("it has {} bytes, and a memory may have {most}", draft.topic.body.len())),
+            false => check(draft, self.shown, self.grounds),
+        };
+        let checked = match checked {
             Ok(checked) => checked,
             Err(why) => {
-                self.learned.refused.push((title, why));
+                // What is refused may hold a credential, also in its title.
+                self.learned.refused.push((draft::title(&title(draft)), why));
                 return Ok(());
             }
         };
