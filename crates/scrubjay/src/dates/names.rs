@@ -37,6 +37,41 @@ pub fn number(word: &str) -> Option<u64> {
     named("number", word)
 }
 
+/// The number that an ordinal word names, words such as "both" and "dozen" included.
+pub fn ordinal(word: &str) -> Option<u64> {
+    named("ordinal", word)
+}
+
+/// How many days a unit of time has: 1, 7, 14, 30 for a month, 365 for a year.
+pub fn unit(word: &str) -> Option<u64> {
+    named("unit", word)
+}
+
+/// Whether a word is a name for Saturday and Sunday together.
+pub fn is_weekend(word: &str) -> bool {
+    named("weekend", word).is_some()
+}
+
+/// Whether a word names the day after tomorrow or the day before yesterday.
+pub fn is_days_away(word: &str) -> bool {
+    named("days-away", word).is_some()
+}
+
+/// Whether a word names the end of something, such as a month.
+pub fn is_month_end(word: &str) -> bool {
+    named("month-end", word).is_some()
+}
+
+/// Whether a word names the beginning of something, such as a month.
+pub fn is_month_start(word: &str) -> bool {
+    named("month-start", word).is_some()
+}
+
+/// Whether a word means a quarter of a year.
+pub fn is_quarter(word: &str) -> bool {
+    named("quarter", word).is_some()
+}
+
 /// Every name of a kind (`weekday`, `month`, `number`) with its value: scripts without spaces are searched for them.
 pub fn all(kind: &str) -> impl Iterator<Item = (&'static str, u64)> {
     NAMES.iter().filter(move |((known, _), _)| *known == kind).map(|((_, word), value)| (*word, *value))

@@ -72,6 +72,7 @@ mod forgetting;
 mod footing;
 mod scope;
 mod keeping;
+pub mod hard_facts;
 pub mod extraction;
 mod tool;
 // kept in order

@@ -1,0 +1,181 @@
+//! What the writer was shown, as sets in which a claim is looked up.
+
+use super::claims::Claim;
+use super::identifiers::folded;
+use super::tokens::{Shape, Tokens};
+use super::{Passage, Side, candidates, locators, number_words, numbers, plain, relative};
+use crate::dates::names;
+use jiff::civil::Date;
+use rustc_hash::FxHashSet;
+
+/// Where a shown locator may be cut off.
+const BOUNDARIES: [char; 5] = ['/', ':', '?', '#', '='];
+
+/// Every fact that was shown.
+#[derive(Debug, Default)]
+pub(super) struct Shown {
+    /// Sorted, so that prefixes are found.
+    locators: Vec<String>,
+    numbers: FxHashSet<String>,
+    /// Every word, folded; identifiers are words.
+    words: FxHashSet<String>,
+    dates: FxHashSet<Date>,
+    /// Days of no named year.
+    month_days: FxHashSet<(i8, i8)>,
+    /// The same for the days in `dates`.
+    dated_days: FxHashSet<(i8, i8)>,
+    months: FxHashSet<(i16, i8)>,
+    bare_months: FxHashSet<i8>,
+    years: FxHashSet<i16>,
+    quarters: FxHashSet<i8>,
+}
+
+impl Shown {
+    pub(super) fn of(passages: &[Passage<'_>]) -> Self {
+        let mut shown = Self::default();
+        for passage in passages {
+            shown.read(&plain::plain(passage.text), passage.day);
+        }
+        shown.locators.sort_unstable();
+        shown.locators.dedup();
+        shown
+    }
+
+    fn read(&mut self, text: &str, day: Option<Date>) {
+        let tokens = Tokens::of(text);
+        let mut months = Vec::new();
+        for side in [Side::Draft, Side::Shown] {
+            for claim in candidates(&tokens, side).into_iter().flat_map(|found| found.readings).flatten() {
+                if let Claim::MonthDay(month, _) | Claim::Month(_, month) | Claim::BareMonth(month) = claim {
+                    months.push(month);
+                }
+                self.insert(claim);
+            }
+        }
+        for locator in locators::find(text, Side::Shown) {
+            self.locators.extend(locator.key.rsplit('/').next().map(str::to_owned));
+            self.locators.push(locator.key);
+        }
+        (0..tokens.len()).for_each(|at| self.read_word(&tokens, at, &mut months));
+        if let Some(day) = day {
+            months.sort_unstable();
+            months.dedup();
+            self.fit(relative::meant(&tokens, day, months));
+        }
+    }
+
+    /// Reads a token by itself, more generously than a draft is read.
+    fn read_word(&mut self, tokens: &Tokens<'_>, at: usize, months: &mut Vec<i8>) {
+        let word = tokens.word(at);
+        let touches = tokens.touches(at + 1) && tokens.touches(at + 2) && tokens.is_mark(at + 1, &['-']);
+        let behind = if touches { at + 2 } else { at + 1 };
+        match tokens.shape(at) {
+            Some(Shape::Digits) => {
+                self.numbers.insert(numbers::value(word, ""));
+            }
+            Some(Shape::Word) => {
+                self.words.insert(folded(word));
+                let number = number_words::number(word).or_else(|| names::ordinal(word));
+                self.numbers.extend(number.map(|value| value.to_string()));
+                let month = names::month(word);
+                months.extend(month);
+                self.bare_months.extend(month);
+                if matches!(tokens.shape(behind), Some(Shape::Digits | Shape::Mixed)) {
+                    self.words.insert(folded(tokens.slice(at, behind)));
+                }
+            }
+            Some(Shape::Mixed) => {
+                self.words.insert(folded(word));
+                self.numbers.extend(outer_digits(word));
+            }
+            _ => {}
+        }
+        if touches && tokens.shape(at) != Some(Shape::Han) {
+            self.words.insert(folded(tokens.slice(at, behind)));
+        }
+    }
+
+    fn insert(&mut self, claim: Claim) {
+        match claim {
+            Claim::Locator(key) => self.locators.push(key),
+            Claim::Number(value) => drop(self.numbers.insert(value)),
+            Claim::Identifier(key) => drop(self.words.insert(key)),
+            Claim::Day(date) => {
+                self.dates.insert(date);
+                self.dated_days.insert((date.month(), date.day()));
+                self.numbers.insert(date.day().to_string());
+                self.insert(Claim::Month(date.year(), date.month()));
+            }
+            Claim::MonthDay(month, day) => {
+                self.month_days.insert((month, day));
+                self.numbers.insert(day.to_string());
+                self.bare_months.insert(month);
+            }
+            Claim::Month(year, month) => {
+                self.months.insert((year, month));
+                self.bare_months.insert(month);
+                self.insert(Claim::Year(year));
+            }
+            Claim::BareMonth(month) => drop(self.bare_months.insert(month)),
+            Claim::Year(year) => {
+                self.years.insert(year);
+                self.numbers.insert(year.to_string());
+            }
+            Claim::Quarter(year, quarter) => {
+                self.quarters.insert(quarter);
+                self.years.extend(year);
+            }
+        }
+    }
+
+    /// Takes in what a typed message can mean.
+    fn fit(&mut self, meant: relative::Meant) {
+        self.dated_days.extend(meant.dates.iter().map(|date| (date.month(), date.day())));
+        self.dates.extend(meant.dates);
+        self.bare_months.extend(meant.months.iter().map(|(_, month)| *month));
+        self.months.extend(meant.months);
+        self.years.extend(meant.years);
+        self.quarters.extend(meant.quarters);
+    }
+
+    pub(super) fn supports(&self, claim: &Claim) -> bool {
+        match claim {
+            Claim::Locator(key) => self.has_locator(key),
+            Claim::Number(value) => self.numbers.contains(value),
+            Claim::Identifier(key) => self.words.contains(key),
+            Claim::Day(date) => {
+                let shown = self.month_days.contains(&(date.month(), date.day())) && self.years.contains(&date.year());
+                shown || self.dates.contains(date)
+            }
+            Claim::MonthDay(month, day) => {
+                self.month_days.contains(&(*month, *day)) || self.dated_days.contains(&(*month, *day))
+            }
+            Claim::Month(year, month) => {
+                let named = self.bare_months.contains(month) && self.years.contains(year);
+                named || self.months.contains(&(*year, *month))
+            }
+            Claim::BareMonth(month) => self.bare_months.contains(month),
+            Claim::Year(year) => self.years.contains(year),
+            Claim::Quarter(year, quarter) => {
+                self.quarters.contains(quarter) && year.is_none_or(|year| self.years.contains(&year))
+            }
+        }
+    }
+
+    /// Equal to a shown one, or the beginning of one up to a boundary.
+    fn has_locator(&self, key: &str) -> bool {
+        let starts = |prefix: &str| {
+            let at = self.locators.partition_point(|shown| shown.as_str() < prefix);
+            self.locators.get(at).is_some_and(|shown| shown.starts_with(prefix))
+        };
+        let equal = self.locators.binary_search_by(|shown| shown.as_str().cmp(key)).is_ok();
+        equal || BOUNDARIES.iter().any(|boundary| starts(&format!("{key}{boundary}")))
+    }
+}
+
+/// The digits of `RFC7231` and `10s`; those of `x8Kq2` are no number.
+fn outer_digits(word: &str) -> Option<String> {
+    let is_digit = |c: char| c.is_ascii_digit();
+    let digits = word.trim_matches(|c| !is_digit(c));
+    (digits.chars().all(is_digit) && !word.contains('_')).then(|| numbers::value(digits, ""))
+}
