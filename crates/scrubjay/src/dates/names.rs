@@ -72,6 +72,31 @@ pub fn is_quarter(word: &str) -> bool {
     named("quarter", word).is_some()
 }
 
+/// Whether a word means a half.
+pub fn is_half(word: &str) -> bool {
+    named("half", word).is_some()
+}
+
+/// The hour that a word names: noon or midnight.
+pub fn hour(word: &str) -> Option<u64> {
+    named("noon", word)
+}
+
+/// Whether a word puts an hour after noon.
+pub fn is_afternoon(word: &str) -> bool {
+    named("afternoon", word).is_some()
+}
+
+/// Whether a word names Christmas.
+pub fn is_christmas(word: &str) -> bool {
+    named("holiday", word).is_some()
+}
+
+/// Whether a word stands before the number of a week.
+pub fn is_week_number(word: &str) -> bool {
+    named("week-number", word).is_some() || unit(word) == Some(7)
+}
+
 /// Every name of a kind (`weekday`, `month`, `number`) with its value: scripts without spaces are searched for them.
 pub fn all(kind: &str) -> impl Iterator<Item = (&'static str, u64)> {
     NAMES.iter().filter(move |((known, _), _)| *known == kind).map(|((_, word), value)| (*word, *value))

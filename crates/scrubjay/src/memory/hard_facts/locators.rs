@@ -106,10 +106,13 @@ impl Run<'_> {
         if word.len() < 2 || !word.contains(is_word) {
             return false;
         }
-        let opens = self.text[..span.start].chars().next_back().is_none_or(|c| opens_a_word(c) || is_han(c));
+        let before = self.text[..span.start].chars().next_back();
+        let opens = before.is_none_or(|c| opens_a_word(c) || is_han(c));
+        // `Kunde(-n)` is a plural.
+        let opens_flag = opens && before != Some('(');
         match word.as_bytes() {
             [b'-', b'-', first, ..] => opens && first.is_ascii_alphabetic() && word.len() > 3,
-            [b'-', first, rest @ ..] => opens && first.is_ascii_alphabetic() && self.is_short_flag(rest),
+            [b'-', first, rest @ ..] => opens_flag && first.is_ascii_alphabetic() && self.is_short_flag(rest),
             [b'#', ..] => opens && word[1..].starts_with(is_letter) && word[1..].chars().all(is_name),
             [b'@', ..] => word[1..].split('/').count() == 2 && word[1..].split('/').all(|part| part.contains(is_word)),
             _ if word.contains('@') => is_mail(word),
@@ -179,7 +182,7 @@ fn opens_a_word(c: char) -> bool {
 
 fn is_mail(word: &str) -> bool {
     let Some((user, host)) = word.rsplit_once('@') else { return false };
-    user.contains(is_word) && host.starts_with(is_word)
+    user.contains(is_letter) && host.contains(is_letter) && host.starts_with(is_word)
 }
 
 /// A name with dots in it, `localhost` or an IP address, with a port or without.
@@ -209,9 +212,12 @@ fn is_dotted(word: &str) -> bool {
     let is_file = FILE_ENDINGS.contains(&last.to_lowercase().as_str());
     let product = first.starts_with(char::is_uppercase) && parts.len() == 2 && last.to_lowercase() == "js";
     let sentence = last.starts_with(char::is_uppercase) && last.contains(char::is_lowercase);
+    // `EE.UU` and `Co.KG` are abbreviations.
+    let capitals = |part: &str| part.chars().all(char::is_uppercase);
+    let short = capitals(last) && !is_file && (last.chars().count() < 4 || !capitals(first));
     let ending = match last.chars().count() {
         1 => is_file && first.chars().count() > 2,
-        _ => last.starts_with(is_letter) && !sentence && *last != "NET",
+        _ => last.starts_with(is_letter) && !sentence && !short,
     };
     let number = first.bytes().all(|byte| byte.is_ascii_digit());
     let named = !number || is_file || (parts.len() > 2 && parts.iter().skip(1).all(|part| part.contains(is_letter)));

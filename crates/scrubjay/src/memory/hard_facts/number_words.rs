@@ -8,10 +8,13 @@ use super::tokens::{Shape, Tokens};
 use crate::dates::names;
 
 /// Number words of one language that are ordinary words or names in another. A draft is not doubted for them.
-const AMBIGUOUS: [&str; 19] = [
-    "acht", "cent", "cents", "doce", "due", "elf", "fin", "mil", "mille", "neuf", "once", "otto", "quince", "sei", "seis",
-    "seize", "sept", "sieben", "venti",
+const AMBIGUOUS: [&str; 18] = [
+    "acht", "cent", "cents", "doce", "due", "elf", "mil", "mille", "neuf", "once", "otto", "quince", "sei", "seis", "seize",
+    "sept", "sieben", "venti",
 ];
+
+/// "Millions of rows" is no number.
+const VAGUE: [&str; 7] = ["millions", "billions", "milliards", "millionen", "milliarden", "millones", "milioni"];
 
 /// What German and Dutch numbers begin with when they are written as one word.
 const COMPOUND: [&str; 15] = [
@@ -20,11 +23,14 @@ const COMPOUND: [&str; 15] = [
 ];
 
 /// What is counted: a single ideograph is a number only before one of these.
-const COUNTERS: &str = "天年月日个個次条條人名分秒周週星小时時点點件台行步页頁章节節元块塊倍岁歲层層种種度米公克斤吨噸位家份项項轮輪级級\
-                        円本枚回歳階割つ様代か箇ヶヵ개명번시";
+const COUNTERS: &str = "天年月日个個次条條人名分秒周週小时時点點件台行步页頁章节節元块塊倍岁歲层層种種度米公克斤吨噸位家份项項轮輪级級\
+                        円本枚回歳階割つ様か箇ヶヵ개명번시";
 
 /// May stand between a number and what is counted: 十来年, 十几个.
 const ABOUT: &str = "来來几幾多数數余餘";
+
+/// Before a number these make an ordinal, a weekday or something vague of it: 第三, 周三, 几十, 上百.
+const NOT_BEFORE: [&str; 11] = ["第", "周", "週", "期", "拜", "几", "幾", "数", "數", "上", "成"];
 
 /// Ideographs of numbers that together mean something else.
 const IDIOMS: [&str; 4] = ["千万", "千萬", "万一", "萬一"];
@@ -47,7 +53,9 @@ pub(super) fn worded(tokens: &Tokens<'_>, at: usize, side: Side) -> Option<Readi
         taken += step;
     }
     let alone = values.len() == 1;
-    if alone && side == Side::Draft && (first < 3 || is_ambiguous(&tokens.word(at).to_lowercase())) {
+    let lower = tokens.word(at).to_lowercase();
+    let soft = first < 3 || is_ambiguous(&lower) || VAGUE.contains(&lower.as_str());
+    if alone && side == Side::Draft && soft {
         return None;
     }
     let mut readings = vec![claims([sum.total().to_string()])];
@@ -212,7 +220,7 @@ fn is_counted(tokens: &Tokens<'_>, at: usize, taken: usize) -> bool {
     let stands = |word: &str| !word.is_empty() && word.starts_with(is_han) && COUNTERS.contains(word);
     let counted = stands(next) || !next.is_empty() && ABOUT.contains(next) && stands(over);
     let very = whole == "十" && next == "分" && !matches!(over, "钟" | "鐘" | "間" | "间" | "以" | "後" | "前");
-    let part_of_a_word = matches!(before, "第" | "周" | "週" | "期" | "拜") || very;
+    let part_of_a_word = NOT_BEFORE.contains(&before) || very;
     let digits = tokens.digits(at).is_some();
     let idiom = IDIOMS.contains(&whole);
     digits || !part_of_a_word && (counted || taken > 1 && !idiom)

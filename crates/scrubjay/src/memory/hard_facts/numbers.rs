@@ -49,6 +49,8 @@ struct Numeral<'t> {
     marks: Vec<char>,
     /// Letters that touch the last group, such as a unit.
     suffix: &'t str,
+    /// Whether only spaces stand between the groups.
+    spaced: bool,
     tokens: usize,
 }
 
@@ -56,7 +58,7 @@ impl<'t> Numeral<'t> {
     fn at(tokens: &Tokens<'t>, at: usize) -> Option<Self> {
         let first = tokens.word(at);
         let (digits, suffix) = group(first.strip_prefix(['v', 'V']).unwrap_or(first))?;
-        let mut numeral = Self { groups: vec![digits], marks: Vec::new(), suffix, tokens: 1 };
+        let mut numeral = Self { groups: vec![digits], marks: Vec::new(), suffix, spaced: true, tokens: 1 };
         while numeral.suffix.is_empty() && numeral.grow(tokens, at + numeral.tokens) {}
         Some(numeral)
     }
@@ -68,6 +70,7 @@ impl<'t> Numeral<'t> {
             let Some((digits, suffix)) = group(tokens.word(next + 1)).filter(|_| touches) else { return false };
             self.groups.push(digits);
             self.marks.push(mark);
+            self.spaced = false;
             self.suffix = suffix;
             self.tokens += 2;
             return true;
@@ -83,13 +86,13 @@ impl<'t> Numeral<'t> {
 
     fn takes_thousands(&self) -> bool {
         let first = self.groups.first().copied().unwrap_or_default();
-        first.len() < 4 && !first.starts_with('0') && self.marks.iter().all(|mark| *mark == ' ')
+        first.len() < 4 && !first.starts_with('0') && self.spaced
     }
 
     fn reading(&self, tokens: &Tokens<'_>, at: usize, side: Side) -> Reading {
         let next = at + self.tokens;
         let after = if self.suffix.is_empty() { tokens.word(next) } else { self.suffix };
-        let mut values = self.values();
+        let mut values = self.values(side);
         if is_afternoon(after) {
             values.extend(self.afternoon());
         } else if is_clock(after) && self.groups.len() == 2 {
@@ -107,7 +110,7 @@ impl<'t> Numeral<'t> {
     }
 
     /// Every way to read the digits: as one value, or as several that stand together.
-    fn values(&self) -> Vec<Vec<String>> {
+    fn values(&self, side: Side) -> Vec<Vec<String>> {
         let apart: Vec<String> = self.groups.iter().map(|group| value(group, "")).collect();
         let Some((last, rest)) = self.groups.split_last().filter(|_| !self.marks.is_empty()) else {
             return vec![apart];
@@ -122,14 +125,19 @@ impl<'t> Numeral<'t> {
         match (first, same, rest.len()) {
             (':', true, _) => return vec![apart],
             ('.' | ',', true, 1) => all.push(decimal()),
-            ('.', true, _) => all.push(vec![self.groups.join(".")]),
+            ('.', true, _) => all.push(vec![dotted(&self.groups)]),
             (_, false, _) if matches!(end, '.' | ',') && in_thousands(rest) => all.push(decimal()),
             _ => {}
         }
         if same && in_thousands(&self.groups) && self.groups.first().is_some_and(|group| group.len() < 4) {
             all.push(joined());
         }
-        if first != '.' || !same || all.is_empty() {
+        let list = (first != '.' || !same) && (side == Side::Shown || apart.iter().all(|value| value != "0" && value != "1"));
+        if side == Side::Shown && first == '.' && same {
+            // `3.12.4` is a 3.12, and a 3.
+            all.extend((1..self.groups.len()).map(|end| vec![dotted(self.groups.get(..end).unwrap_or_default())]));
+        }
+        if list && !in_thousands(&self.groups) || all.is_empty() || first == ' ' {
             all.push(apart);
         }
         all
@@ -140,6 +148,15 @@ impl<'t> Numeral<'t> {
         let hour: u8 = self.groups.first()?.parse().ok().filter(|hour| *hour < 12)?;
         let minutes = self.groups.iter().skip(1).map(|group| value(group, ""));
         Some(std::iter::once((hour + 12).to_string()).chain(minutes).collect())
+    }
+}
+
+/// A decimal number, or a version as it is written.
+fn dotted(groups: &[&str]) -> String {
+    match groups {
+        [whole] => value(whole, ""),
+        [whole, fraction] => value(whole, fraction),
+        _ => groups.join("."),
     }
 }
 

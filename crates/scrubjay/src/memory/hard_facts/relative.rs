@@ -5,7 +5,7 @@ use super::number_words;
 use super::tokens::{Shape, Tokens};
 use crate::dates::names;
 use jiff::Span;
-use jiff::civil::{Date, Weekday};
+use jiff::civil::{Date, ISOWeekDate, Weekday};
 
 /// A named weekday is at most the one of next week, or of last week.
 const WEEKDAY_REACH: i64 = 13;
@@ -26,6 +26,10 @@ struct Cues {
     months: Vec<i8>,
     /// Counts with their unit in days: 1, 7, 14, 30, 365.
     counts: Vec<(u64, u64)>,
+    /// Numbers of weeks of the year.
+    weeks: Vec<i8>,
+    week: bool,
+    christmas: bool,
     days_away: bool,
     end: bool,
     start: bool,
@@ -62,12 +66,19 @@ pub(super) fn meant(tokens: &Tokens<'_>, typed: Date, months: Vec<i8>) -> Meant 
     let named = cues.months.iter().flat_map(|month| years.map(|year| (year, *month)));
     meant.months = near.into_iter().chain(named).collect();
     meant.edges(&cues, typed);
+    meant.weeks(&cues, typed);
     meant.counted(&cues, typed);
     if cues.quarter {
         let quarter = (typed.month() - 1) / 3;
         meant.quarters.extend([3, 0, 1].map(|step| (quarter + step) % 4 + 1));
     }
     meant
+}
+
+/// The last day of the month that is so many months on, if a quarter ends with it.
+fn quarter_end(typed: Date, months: i64) -> Option<Date> {
+    let date = shifted(typed.first_of_month(), Span::new().try_months(months))?;
+    (date.month() % 3 == 0).then(|| date.last_of_month())
 }
 
 fn shifted(date: Date, span: Result<Span, jiff::Error>) -> Option<Date> {
@@ -83,9 +94,29 @@ impl Meant {
             self.dates.extend(cues.start.then_some(first));
             self.dates.extend(cues.end.then(|| first.last_of_month()));
         }
+        if cues.end && cues.quarter {
+            self.dates.extend((0..=3).filter_map(|step| quarter_end(typed, step)));
+        }
         if cues.year {
             self.dates.extend(cues.end.then(|| typed.last_of_year()));
             self.dates.extend(cues.start.then(|| typed.last_of_year().tomorrow().ok()).flatten());
+        }
+    }
+
+    /// First and last days of a week that is named, and all days of one that is numbered.
+    fn weeks(&mut self, cues: &Cues, typed: Date) {
+        let near = (-WEEKDAY_REACH..=WEEKDAY_REACH).filter_map(|step| shifted(typed, Span::new().try_days(step)));
+        let edges = [Weekday::Monday, Weekday::Friday, Weekday::Sunday];
+        self.dates.extend(near.filter(|date| cues.week && edges.contains(&date.weekday())));
+        let years = [-1, 0, 1].map(|step| typed.year().saturating_add(step));
+        for (week, year) in cues.weeks.iter().flat_map(|week| years.map(|year| (*week, year))) {
+            let monday = ISOWeekDate::new(year, week, Weekday::Monday).map(ISOWeekDate::date);
+            let days = (0..7).filter_map(|step| shifted(monday.clone().ok()?, Span::new().try_days(step)));
+            self.dates.extend(days);
+        }
+        if cues.christmas {
+            let days = years.into_iter().flat_map(|year| [24, 25, 26].map(|day| Date::new(year, 12, day).ok()));
+            self.dates.extend(days.flatten());
         }
     }
 
@@ -130,6 +161,10 @@ impl Cues {
             tokens.slice(at, at + 2).eq_ignore_ascii_case(phrase)
         }) || lower.starts_with("pasado mañana") || lower.starts_with("après-demain") || lower.starts_with("avant-hier");
         self.read_unit(tokens, at, names::unit(tokens.word(at)));
+        if names::is_week_number(tokens.word(at)) {
+            let dot = usize::from(tokens.is_mark(at + 1, &['.']));
+            self.weeks.extend(counted(tokens, at + 1 + dot, 53).map(|(_, week)| week));
+        }
         let ordinal = names::ordinal(tokens.word(at)).and_then(|day| i8::try_from(day).ok());
         self.days.extend(ordinal);
     }
@@ -141,6 +176,7 @@ impl Cues {
             self.weekdays.extend([Weekday::Saturday, Weekday::Sunday]);
         }
         self.days_away |= names::is_days_away(word);
+        self.christmas |= names::is_christmas(word);
         self.end |= names::is_month_end(word);
         self.start |= names::is_month_start(word);
         self.quarter |= names::is_quarter(word);
@@ -151,6 +187,9 @@ impl Cues {
             self.read_name(tokens.slice(at, at + length - 1));
         }
         self.quarter |= quarter_word(tokens, at).is_some();
+        if names::unit(tokens.word(at)) == Some(7) {
+            self.weeks.extend(at.checked_sub(1).and_then(|before| counted(tokens, before, 53)).map(|(_, week)| week));
+        }
         self.read_unit(tokens, at, names::unit(tokens.word(at)));
         self.read_day(tokens, at);
     }
@@ -159,6 +198,7 @@ impl Cues {
     fn read_unit(&mut self, tokens: &Tokens<'_>, at: usize, unit: Option<u64>) {
         let Some(unit) = unit else { return };
         self.year |= unit == 365;
+        self.week |= unit == 7;
         if unit == 7 || unit == 14 {
             self.counts.push((1, unit));
         }

@@ -11,6 +11,9 @@ use rustc_hash::FxHashSet;
 /// Where a shown locator may be cut off.
 const BOUNDARIES: [char; 5] = ['/', ':', '?', '#', '='];
 
+/// How many tokens may stand between a number and a word such as "half" or "afternoon".
+const CLOCK_REACH: usize = 4;
+
 /// Every fact that was shown.
 #[derive(Debug, Default)]
 pub(super) struct Shown {
@@ -54,6 +57,8 @@ impl Shown {
         }
         for locator in locators::find(text, Side::Shown) {
             self.locators.extend(locator.key.rsplit('/').next().map(str::to_owned));
+            let versioned = locator.key.rsplit_once('@').filter(|(package, _)| package.starts_with('@'));
+            self.locators.extend(versioned.map(|(package, _)| package.to_owned()));
             self.locators.push(locator.key);
         }
         (0..tokens.len()).for_each(|at| self.read_word(&tokens, at, &mut months));
@@ -70,10 +75,12 @@ impl Shown {
         let touches = tokens.touches(at + 1) && tokens.touches(at + 2) && tokens.is_mark(at + 1, &['-']);
         let behind = if touches { at + 2 } else { at + 1 };
         match tokens.shape(at) {
-            Some(Shape::Digits) => {
+            Some(Shape::Digits) if !is_part(tokens, at) => {
                 self.numbers.insert(numbers::value(word, ""));
             }
+            Some(Shape::Han) => (1..=2).for_each(|length| self.read_clock(tokens, at, length)),
             Some(Shape::Word) => {
+                self.read_clock(tokens, at, 1);
                 self.words.insert(folded(word));
                 let number = number_words::number(word).or_else(|| names::ordinal(word));
                 self.numbers.extend(number.map(|value| value.to_string()));
@@ -92,6 +99,31 @@ impl Shown {
         }
         if touches && tokens.shape(at) != Some(Shape::Han) {
             self.words.insert(folded(tokens.slice(at, behind)));
+        }
+    }
+
+    /// Words that say a number without naming it: half past nine, noon, three in the afternoon, an hour and a half.
+    fn read_clock(&mut self, tokens: &Tokens<'_>, at: usize, length: usize) {
+        let word = tokens.slice(at, at + length - 1);
+        let (half, afternoon) = (names::is_half(word), names::is_afternoon(word));
+        self.numbers.extend(names::hour(word).map(|hour| hour.to_string()));
+        let joined = word.strip_suffix("einhalb").and_then(number_words::number);
+        self.numbers.extend(joined.map(|whole| format!("{whole}.5")));
+        if half {
+            self.numbers.extend(["30", "50", "0.5", "1.5"].map(str::to_owned));
+        }
+        if !half && !afternoon {
+            return;
+        }
+        for near in at.saturating_sub(CLOCK_REACH)..=at + length - 1 + CLOCK_REACH {
+            let stem = tokens.word(near).trim_end_matches(char::is_alphabetic);
+            let value = stem.parse().ok().or_else(|| number_words::number(tokens.word(near)));
+            let Some(value) = value.filter(|value: &u64| *value < 100) else { continue };
+            if half {
+                self.numbers.extend([format!("{value}.5"), value.saturating_sub(1).to_string()]);
+            } else if value < 12 {
+                self.numbers.insert((value + 12).to_string());
+            }
         }
     }
 
@@ -171,6 +203,16 @@ impl Shown {
         let equal = self.locators.binary_search_by(|shown| shown.as_str().cmp(key)).is_ok();
         equal || BOUNDARIES.iter().any(|boundary| starts(&format!("{key}{boundary}")))
     }
+}
+
+/// Whether digits are a part of a longer number, whose value is another.
+fn is_part(tokens: &Tokens<'_>, at: usize) -> bool {
+    let marks = ['.', ',', '\'', '’'];
+    let behind = tokens.is_mark(at + 1, &marks) && tokens.touches(at + 1) && tokens.touches(at + 2);
+    let before = at.checked_sub(2).is_some_and(|before| {
+        tokens.is_mark(before + 1, &marks) && tokens.touches(at) && tokens.touches(at - 1) && tokens.digits(before).is_some()
+    });
+    before || behind && tokens.digits(at + 2).is_some()
 }
 
 /// The digits of `RFC7231` and `10s`; those of `x8Kq2` are no number.

@@ -14,7 +14,7 @@ pub(super) enum Shape {
     Mixed,
     /// One character of a script without spaces.
     Han,
-    /// Anything else that is no space.
+    /// Anything else that is no space. An empty line is the mark `\n`.
     Mark(char),
 }
 
@@ -36,15 +36,19 @@ impl<'t> Tokens<'t> {
         let mut all = Vec::with_capacity(text.len() / 5);
         let mut at = 0;
         while let Some(c) = text[at..].chars().next() {
-            let end = if is_word(c) { word_end(text, at) } else { at + c.len_utf8() };
-            let shape = match c {
-                c if is_word(c) => shape_of(&text[at..end]),
-                c if is_han(c) => Shape::Han,
-                c => Shape::Mark(c),
+            let end = match c {
+                c if is_word(c) => word_end(text, at),
+                c if c.is_whitespace() => at + text[at..].find(|c: char| !c.is_whitespace()).unwrap_or(text.len() - at),
+                c => at + c.len_utf8(),
             };
-            if !c.is_whitespace() {
-                all.push(Token { shape, span: at..end });
-            }
+            let shape = match c {
+                c if is_word(c) => Some(shape_of(&text[at..end])),
+                c if is_han(c) => Some(Shape::Han),
+                // What an empty line parts is not read together.
+                c if c.is_whitespace() => (text[at..end].matches('\n').count() > 1).then_some(Shape::Mark('\n')),
+                c => Some(Shape::Mark(c)),
+            };
+            all.extend(shape.map(|shape| Token { shape, span: at..end }));
             at = end;
         }
         Self { text, all }
@@ -93,8 +97,10 @@ impl<'t> Tokens<'t> {
     /// Whether the token is the first of its line.
     pub(super) fn starts_line(&self, at: usize) -> bool {
         let Some(token) = self.get(at) else { return false };
-        let before = at.checked_sub(1).and_then(|before| self.get(before)).map_or(0, |before| before.span.end);
-        at == 0 || self.text[before..token.span.start].contains('\n')
+        let before = at.checked_sub(1).and_then(|before| self.get(before));
+        let from = before.map_or(0, |before| before.span.end);
+        let parted = before.is_none_or(|before| before.shape == Shape::Mark('\n'));
+        parted || self.text[from..token.span.start].contains('\n')
     }
 }
 
