@@ -9,6 +9,9 @@ use crate::dates::names;
 /// Letters between the digits of a duration or a size: `1h30m`, `2x4`.
 const INNER: [&str; 9] = ["d", "h", "hr", "m", "min", "s", "w", "x", "e"];
 
+/// A version has no more parts than this; more are a list.
+const LONGEST_VERSION: usize = 5;
+
 /// The number that begins at a token, in digits or words.
 pub(super) fn at(tokens: &Tokens<'_>, at: usize, side: Side) -> Option<Reading> {
     match tokens.shape(at)? {
@@ -135,7 +138,7 @@ impl<'t> Numeral<'t> {
         let list = (first != '.' || !same) && (side == Side::Shown || apart.iter().all(|value| value != "0" && value != "1"));
         if side == Side::Shown && first == '.' && same {
             // `3.12.4` is a 3.12, and a 3.
-            all.extend((1..self.groups.len()).map(|end| vec![dotted(self.groups.get(..end).unwrap_or_default())]));
+            all.extend((1..self.groups.len().min(LONGEST_VERSION)).map(|end| vec![dotted(self.groups.get(..end).unwrap_or_default())]));
         }
         if list && !in_thousands(&self.groups) || all.is_empty() || first == ' ' {
             all.push(apart);

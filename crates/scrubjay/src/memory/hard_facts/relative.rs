@@ -156,30 +156,36 @@ impl Cues {
         if hyphened {
             self.read_name(tokens.word(at));
         }
-        let lower = tokens.slice(at, at + 2).to_lowercase();
-        self.days_away |= ["day after tomorrow", "day before yesterday"].iter().any(|phrase| {
-            tokens.slice(at, at + 2).eq_ignore_ascii_case(phrase)
-        }) || lower.starts_with("pasado mañana") || lower.starts_with("après-demain") || lower.starts_with("avant-hier");
+        let next = tokens.word(at + 1);
+        let phrase = match tokens.word(at) {
+            "after" | "After" => next == "tomorrow",
+            "before" | "Before" => next == "yesterday",
+            "pasado" | "Pasado" => next == "mañana",
+            _ => false,
+        };
+        self.days_away |= phrase;
         self.read_unit(tokens, at, names::unit(tokens.word(at)));
         if names::is_week_number(tokens.word(at)) {
             let dot = usize::from(tokens.is_mark(at + 1, &['.']));
             self.weeks.extend(counted(tokens, at + 1 + dot, 53).map(|(_, week)| week));
         }
-        let ordinal = names::ordinal(tokens.word(at)).and_then(|day| i8::try_from(day).ok());
-        self.days.extend(ordinal);
     }
 
     fn read_name(&mut self, word: &str) {
-        let singular = word.strip_suffix(['s', 'S']).unwrap_or(word);
-        self.weekdays.extend(names::weekday(word).or_else(|| names::weekday(singular)));
-        if names::is_weekend(word) {
-            self.weekdays.extend([Weekday::Saturday, Weekday::Sunday]);
+        let plural = word.strip_suffix(['s', 'S']).filter(|_| names::meanings(word).is_empty()).unwrap_or(word);
+        for (kind, value) in names::meanings(plural) {
+            match *kind {
+                "weekday" => self.weekdays.extend(names::weekday(plural)),
+                "weekend" => self.weekdays.extend([Weekday::Saturday, Weekday::Sunday]),
+                "ordinal" => self.days.extend(i8::try_from(*value)),
+                "days-away" => self.days_away = true,
+                "christmas" => self.christmas = true,
+                "end" => self.end = true,
+                "start" => self.start = true,
+                "quarter" => self.quarter = true,
+                _ => {}
+            }
         }
-        self.days_away |= names::is_days_away(word);
-        self.christmas |= names::is_christmas(word);
-        self.end |= names::is_month_end(word);
-        self.start |= names::is_month_start(word);
-        self.quarter |= names::is_quarter(word);
     }
 
     fn read_han(&mut self, tokens: &Tokens<'_>, at: usize) {

@@ -105,8 +105,15 @@ impl Shown {
     /// Words that say a number without naming it: half past nine, noon, three in the afternoon, an hour and a half.
     fn read_clock(&mut self, tokens: &Tokens<'_>, at: usize, length: usize) {
         let word = tokens.slice(at, at + length - 1);
-        let (half, afternoon) = (names::is_half(word), names::is_afternoon(word));
-        self.numbers.extend(names::hour(word).map(|hour| hour.to_string()));
+        let (mut half, mut afternoon) = (false, false);
+        for (kind, value) in names::meanings(word) {
+            match *kind {
+                "half" => half = true,
+                "afternoon" => afternoon = true,
+                "noon" => drop(self.numbers.insert(value.to_string())),
+                _ => {}
+            }
+        }
         let joined = word.strip_suffix("einhalb").and_then(number_words::number);
         self.numbers.extend(joined.map(|whole| format!("{whole}.5")));
         if half {
