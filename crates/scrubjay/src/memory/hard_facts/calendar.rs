@@ -49,7 +49,8 @@ fn day(tokens: &Tokens<'_>, at: usize) -> Option<i8> {
     let word = tokens.word(at);
     let stem = word.trim_end_matches(char::is_alphabetic);
     let ending = &word[stem.len()..];
-    let ordinal = ["", "st", "nd", "rd", "th", "er", "e", "o", "º", "ª", "ten"].contains(&ending.to_lowercase().as_str());
+    let ordinal =
+        ["", "st", "nd", "rd", "th", "er", "e", "o", "º", "ª", "ten"].contains(&ending.to_lowercase().as_str());
     small(Some(stem).filter(|_| ordinal), 31)
 }
 
@@ -191,7 +192,8 @@ fn dated(year: Option<i16>, month: i8, day: i8) -> Option<Claim> {
 fn han(tokens: &Tokens<'_>, at: usize) -> Option<Reading> {
     let year = year(tokens, at).filter(|_| YEAR_MARKS.contains(&tokens.word(at + 1)));
     let start = if year.is_some() { at + 2 } else { at };
-    let Some((taken, month)) = counted(tokens, start, 12).filter(|(taken, _)| MONTH_MARKS.contains(&tokens.word(start + taken)))
+    let Some((taken, month)) =
+        counted(tokens, start, 12).filter(|(taken, _)| MONTH_MARKS.contains(&tokens.word(start + taken)))
     else {
         return year.map(|year| Reading { tokens: 2, readings: vec![vec![Claim::Year(year)]], certain: false });
     };

@@ -202,7 +202,9 @@ fn is_address(word: &str) -> bool {
 fn is_dotted(word: &str) -> bool {
     let word = word.trim_start_matches("*.");
     if let Some(hidden) = word.strip_prefix('.') {
-        return hidden.len() > 1 && hidden.starts_with(char::is_lowercase) && hidden.chars().all(|c| is_name(c) || c == '.');
+        return hidden.len() > 1
+            && hidden.starts_with(char::is_lowercase)
+            && hidden.chars().all(|c| is_name(c) || c == '.');
     }
     let parts: Vec<&str> = word.split('.').collect();
     let (Some(first), Some(last)) = (parts.first(), parts.last()) else { return false };

@@ -9,8 +9,8 @@ use crate::dates::names;
 
 /// Number words of one language that are ordinary words or names in another. A draft is not doubted for them.
 const AMBIGUOUS: [&str; 18] = [
-    "acht", "cent", "cents", "doce", "due", "elf", "mil", "mille", "neuf", "once", "otto", "quince", "sei", "seis", "seize",
-    "sept", "sieben", "venti",
+    "acht", "cent", "cents", "doce", "due", "elf", "mil", "mille", "neuf", "once", "otto", "quince", "sei", "seis",
+    "seize", "sept", "sieben", "venti",
 ];
 
 /// "Millions of rows" is no number.
@@ -23,8 +23,10 @@ const COMPOUND: [&str; 15] = [
 ];
 
 /// What is counted: a single ideograph is a number only before one of these.
-const COUNTERS: &str = "天年月日个個次条條人名分秒周週小时時点點件台行步页頁章节節元块塊倍岁歲层層种種度米公克斤吨噸位家份项項轮輪级級\
-                        円本枚回歳階割つ様か箇ヶヵ개명번시";
+const COUNTERS: [&str; 2] = [
+    "天年月日个個次条條人名分秒周週小时時点點件台行步页頁章节節元块塊倍岁歲层層种種度米公克斤吨噸位家份项項轮輪级級",
+    "円本枚回歳階割つ様か箇ヶヵ개명번시",
+];
 
 /// May stand between a number and what is counted: 十来年, 十几个.
 const ABOUT: &str = "来來几幾多数數余餘";
@@ -191,7 +193,9 @@ pub(super) fn ideographs(tokens: &Tokens<'_>, at: usize) -> Option<(usize, u128,
                     singles.push(value);
                     digit = Some(digit.unwrap_or(0).saturating_mul(10).saturating_add(value));
                 }
-                value if value.checked_ilog10().is_some_and(|zeros| zeros < 4) => part = part.saturating_add(digit.take().unwrap_or(1).saturating_mul(value)),
+                value if value.checked_ilog10().is_some_and(|zeros| zeros < 4) => {
+                    part = part.saturating_add(digit.take().unwrap_or(1).saturating_mul(value))
+                }
                 _ => {
                     let below = part.saturating_add(digit.take().unwrap_or(0)).max(u128::from(done == 0));
                     done = done.saturating_add(below.saturating_mul(value));
@@ -203,7 +207,8 @@ pub(super) fn ideographs(tokens: &Tokens<'_>, at: usize) -> Option<(usize, u128,
         taken += 1;
     }
     let value = done.saturating_add(part).saturating_add(digit.unwrap_or(0));
-    let hard = |values: Vec<u128>| values.into_iter().filter(|value| *value > 2).map(|value| value.to_string()).collect();
+    let hard =
+        |values: Vec<u128>| values.into_iter().filter(|value| *value > 2).map(|value| value.to_string()).collect();
     let digits = (!has_unit && singles.len() > 1).then(|| hard(singles));
     (taken > 0).then_some((taken, value, digits))
 }
@@ -217,7 +222,9 @@ fn is_counted(tokens: &Tokens<'_>, at: usize, taken: usize) -> bool {
     let before = at.checked_sub(1).map_or("", |before| tokens.word(before));
     let (next, over) = (tokens.word(at + taken), tokens.word(at + taken + 1));
     let whole = tokens.slice(at, at + taken - 1);
-    let stands = |word: &str| !word.is_empty() && word.starts_with(is_han) && COUNTERS.contains(word);
+    let stands = |word: &str| {
+        !word.is_empty() && word.starts_with(is_han) && COUNTERS.iter().any(|counters| counters.contains(word))
+    };
     let counted = stands(next) || !next.is_empty() && ABOUT.contains(next) && stands(over);
     let very = whole == "十" && next == "分" && !matches!(over, "钟" | "鐘" | "間" | "间" | "以" | "後" | "前");
     let part_of_a_word = NOT_BEFORE.contains(&before) || very;

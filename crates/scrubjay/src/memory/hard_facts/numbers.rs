@@ -12,10 +12,16 @@ const INNER: [&str; 9] = ["d", "h", "hr", "m", "min", "s", "w", "x", "e"];
 /// A version has no more parts than this; more are a list.
 const LONGEST_VERSION: usize = 5;
 
+/// Groups of digits in one phone or order number.
+const MOST_GROUPS: usize = 6;
+/// Fewer digits in several groups are several numbers.
+const LEAST_DIGITS: usize = 7;
+
 /// The number that begins at a token, in digits or words.
 pub(super) fn at(tokens: &Tokens<'_>, at: usize, side: Side) -> Option<Reading> {
     match tokens.shape(at)? {
-        Shape::Digits | Shape::Mixed => number_words::han(tokens, at, side)
+        Shape::Digits | Shape::Mixed => phone(tokens, at)
+            .or_else(|| number_words::han(tokens, at, side))
             .or_else(|| fraction(tokens, at))
             .or_else(|| Numeral::at(tokens, at).map(|numeral| numeral.reading(tokens, at, side)))
             .or_else(|| duration(tokens.word(at))),
@@ -126,7 +132,7 @@ impl<'t> Numeral<'t> {
         let decimal = || vec![value(&rest.concat(), last)];
         let mut all = Vec::new();
         match (first, same, rest.len()) {
-            (':', true, _) => return vec![apart],
+            (':', true, _) => return vec![apart, vec![self.groups.join(":")]],
             ('.' | ',', true, 1) => all.push(decimal()),
             ('.', true, _) => all.push(vec![dotted(&self.groups)]),
             (_, false, _) if matches!(end, '.' | ',') && in_thousands(rest) => all.push(decimal()),
@@ -135,10 +141,18 @@ impl<'t> Numeral<'t> {
         if same && in_thousands(&self.groups) && self.groups.first().is_some_and(|group| group.len() < 4) {
             all.push(joined());
         }
-        let list = (first != '.' || !same) && (side == Side::Shown || apart.iter().all(|value| value != "0" && value != "1"));
+        let list =
+            (first != '.' || !same) && (side == Side::Shown || apart.iter().all(|value| value != "0" && value != "1"));
+        if side == Side::Shown && first == '.' && rest.len() == 1 && last.len() == 2 {
+            // `7.45` may be a time.
+            all.push(vec![format!("{}:{last}", rest.concat())]);
+        }
         if side == Side::Shown && first == '.' && same {
             // `3.12.4` is a 3.12, and a 3.
-            all.extend((1..self.groups.len().min(LONGEST_VERSION)).map(|end| vec![dotted(self.groups.get(..end).unwrap_or_default())]));
+            all.extend(
+                (1..self.groups.len().min(LONGEST_VERSION))
+                    .map(|end| vec![dotted(self.groups.get(..end).unwrap_or_default())]),
+            );
         }
         if list && !in_thousands(&self.groups) || all.is_empty() || first == ' ' {
             all.push(apart);
@@ -191,6 +205,28 @@ fn multiplier(word: &str, apart: bool) -> Option<(usize, bool)> {
     let factor = names::number(&lower).filter(|factor| *factor > 99)?;
     let zeros = factor.checked_ilog10().and_then(|zeros| usize::try_from(zeros).ok())?;
     Some((zeros, !number_words::is_ambiguous(&lower)))
+}
+
+/// The groups of digits from a token on that may be one long number: how many tokens, and their digits together.
+pub(super) fn runs(tokens: &Tokens<'_>, at: usize) -> Vec<(usize, String)> {
+    let (mut next, mut joined, mut found) = (at, String::new(), Vec::new());
+    for _ in 0..MOST_GROUPS {
+        let Some(digits) = tokens.digits(next) else { break };
+        joined.push_str(digits);
+        if next > at && joined.len() >= LEAST_DIGITS {
+            found.push((next + 1 - at, joined.clone()));
+        }
+        next += 1 + usize::from(tokens.is_mark(next + 1, &['-', '/', ')', '(']));
+    }
+    found
+}
+
+/// `+49 30 5550123` and `030/555 01 23`: one number, or each group by itself.
+fn phone(tokens: &Tokens<'_>, at: usize) -> Option<Reading> {
+    let before = at.checked_sub(1).is_some_and(|before| tokens.is_mark(before, &['+']) && tokens.touches(at));
+    let (taken, joined) = runs(tokens, at).pop().filter(|_| before || tokens.word(at).starts_with('0'))?;
+    let groups = (at..at + taken).filter_map(|place| tokens.digits(place)).map(|digits| value(digits, ""));
+    Some(Reading { tokens: taken, readings: vec![claims([value(&joined, "")]), claims(groups)], certain: true })
 }
 
 /// `3/4`: both numbers, or the value.

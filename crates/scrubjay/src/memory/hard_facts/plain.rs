@@ -21,7 +21,11 @@ fn apart(c: char) -> impl Iterator<Item = char> {
     is_fraction.then_some(' ').into_iter().chain([c])
 }
 
+/// Digits of other scripts, and the sign in sizes: `M8×40` is `M8x40`.
 fn digit(c: char) -> char {
+    if c == '×' {
+        return 'x';
+    }
     let offset = |zero: &char| u32::from(c).checked_sub(u32::from(*zero)).filter(|offset| *offset < 10);
     let found = if c.is_ascii() { None } else { ZEROS.iter().find_map(offset) };
     found.and_then(|value| char::from_digit(value, 10)).unwrap_or(c)

@@ -129,7 +129,9 @@ impl Meant {
                 let date = match unit {
                     30 => shifted(typed, Span::new().try_months(count)),
                     365 => shifted(typed, Span::new().try_years(count)),
-                    unit => i64::try_from(unit).ok().and_then(|unit| shifted(typed, Span::new().try_days(count * unit))),
+                    unit => {
+                        i64::try_from(unit).ok().and_then(|unit| shifted(typed, Span::new().try_days(count * unit)))
+                    }
                 };
                 self.months.extend(date.map(|date| (date.year(), date.month())));
                 self.years.extend(date.map(|date| date.year()));
@@ -222,7 +224,8 @@ impl Cues {
         let stem = word.trim_end_matches(char::is_alphabetic);
         let ordinal = ["st", "nd", "rd", "th", "er"].contains(&word[stem.len()..].to_lowercase().as_str());
         let day = stem.parse::<i8>().ok().filter(|_| tokens.shape(at) != Some(Shape::Han)).map(|day| (1, day));
-        let Some((taken, day)) = day.or_else(|| counted(tokens, at, 31)).filter(|(_, day)| (1..=31).contains(day)) else {
+        let Some((taken, day)) = day.or_else(|| counted(tokens, at, 31)).filter(|(_, day)| (1..=31).contains(day))
+        else {
             return;
         };
         let marked = ["日", "号", "號", "일", "."].contains(&tokens.word(at + taken));

@@ -77,6 +77,7 @@ impl Shown {
         match tokens.shape(at) {
             Some(Shape::Digits) if !is_part(tokens, at) => {
                 self.numbers.insert(numbers::value(word, ""));
+                self.read_groups(tokens, at);
             }
             Some(Shape::Han) => (1..=2).for_each(|length| self.read_clock(tokens, at, length)),
             Some(Shape::Word) => {
@@ -93,12 +94,26 @@ impl Shown {
             }
             Some(Shape::Mixed) => {
                 self.words.insert(folded(word));
+                // `M8x40` is an M8, and a 40.
+                for part in word.split('x').filter(|part| part.ends_with(|c: char| c.is_ascii_digit())) {
+                    self.words.insert(folded(part));
+                    self.numbers.extend(outer_digits(part));
+                }
                 self.numbers.extend(outer_digits(word));
             }
             _ => {}
         }
         if touches && tokens.shape(at) != Some(Shape::Han) {
             self.words.insert(folded(tokens.slice(at, behind)));
+        }
+    }
+
+    /// Groups of digits are one number too, and an identifier with the word before them: `MSKU 123456-7`.
+    fn read_groups(&mut self, tokens: &Tokens<'_>, at: usize) {
+        let before = at.checked_sub(1).filter(|before| tokens.shape(*before) == Some(Shape::Word));
+        for (_, joined) in numbers::runs(tokens, at) {
+            self.words.extend(before.map(|before| folded(&format!("{}{joined}", tokens.word(before)))));
+            self.numbers.insert(numbers::value(&joined, ""));
         }
     }
 
@@ -217,7 +232,10 @@ fn is_part(tokens: &Tokens<'_>, at: usize) -> bool {
     let marks = ['.', ',', '\'', '’'];
     let behind = tokens.is_mark(at + 1, &marks) && tokens.touches(at + 1) && tokens.touches(at + 2);
     let before = at.checked_sub(2).is_some_and(|before| {
-        tokens.is_mark(before + 1, &marks) && tokens.touches(at) && tokens.touches(at - 1) && tokens.digits(before).is_some()
+        tokens.is_mark(before + 1, &marks)
+            && tokens.touches(at)
+            && tokens.touches(at - 1)
+            && tokens.digits(before).is_some()
     });
     before || behind && tokens.digits(at + 2).is_some()
 }
