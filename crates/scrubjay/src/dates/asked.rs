@@ -185,7 +185,8 @@ impl Reader<'_> {
     fn year_alone(&self) -> Read {
         let year = year(self.word(0))?;
         let is_led = ["in", "during", "of", "since", "from", "year", "until", "by", "before", "after"];
-        let first = Date::new(year, 1, 1).ok().filter(|_| self.before.is_some_and(|before| is_led.contains(&before)))?;
+        let first =
+            Date::new(year, 1, 1).ok().filter(|_| self.before.is_some_and(|before| is_led.contains(&before)))?;
         Some((Days::Between(first, first.last_of_year()), 1))
     }
 

@@ -47,7 +47,8 @@ impl<'t> Done<'t> {
             When::Unclear => {
                 let near = calendar::days_between(self.said, date).abs() <= NEAR;
                 let named = weekday_in(&self.text[found.span.clone()]) == Some(date.weekday());
-                (same_sentence && near && named) || self.follows(found, span, &[' ', '(', '（', '[', ',', '，', ':', '：', '、'])
+                (same_sentence && near && named)
+                    || self.follows(found, span, &[' ', '(', '（', '[', ',', '，', ':', '：', '、'])
             }
         }
     }
@@ -76,7 +77,8 @@ fn written_out(found: &Found) -> Option<(Range<usize>, Date)> {
 /// The weekday that is named in some words.
 fn weekday_in(text: &str) -> Option<Weekday> {
     let spaced = || words::split(text).iter().find_map(|word| names::weekday(word.raw));
-    let dense = || names::all("weekday").find(|(name, _)| !name.is_ascii() && text.contains(name)).map(|(name, _)| name);
+    let dense =
+        || names::all("weekday").find(|(name, _)| !name.is_ascii() && text.contains(name)).map(|(name, _)| name);
     names::weekday(text).or_else(spaced).or_else(|| dense().and_then(names::weekday))
 }
 

@@ -15,17 +15,20 @@ mod calendar;
 mod chinese;
 mod done;
 mod english;
+mod european;
+mod japanese;
 mod month_day;
 pub mod names;
 mod numeric;
+mod phrases;
 mod since;
 mod tense;
 #[cfg(test)]
 mod tests;
 mod words;
 
-pub use asked::{AskedDays, Days, asked};
 pub(crate) use asked::month_days;
+pub use asked::{AskedDays, Days, asked};
 pub use since::Since;
 
 use done::Done;
@@ -138,8 +141,11 @@ fn find_outside_english(text: &str, said: Date) -> Vec<Found> {
     settled(text, said, outside_english(text, &words::split(text), said))
 }
 
-fn outside_english(text: &str, _words: &[words::Word<'_>], said: Date) -> Vec<Found> {
-    chinese::find(text, said)
+fn outside_english(text: &str, words: &[words::Word<'_>], said: Date) -> Vec<Found> {
+    let mut all = chinese::find(text, said);
+    all.extend(japanese::find(text, said));
+    all.extend(european::find(text, words, said));
+    all
 }
 
 /// What the grammars found, in order and apart, without what stands in code or has its date already.
@@ -249,13 +255,15 @@ const SAID_HAN: &str = "（说于 ";
 
 fn explained(words: &str, found: &Found, said: Date) -> String {
     let han = words.starts_with(words::is_han);
+    let japanese = japanese::is_japanese(words);
     let When::Days { first, last } = found.when else {
-        return if han { format!("{words}{SAID_HAN}{said}）") } else { format!("{words}{SAID}{said})") };
+        return if han && !japanese { format!("{words}{SAID_HAN}{said}）") } else { format!("{words}{SAID}{said})") };
     };
     let date = match found.granularity {
         Granularity::Month => first.strftime("%Y-%m").to_string(),
         Granularity::Year => first.strftime("%Y").to_string(),
         _ if first == last => first.to_string(),
+        _ if japanese => format!("{first}〜{last}"),
         _ if han => format!("{first} 至 {last}"),
         _ => format!("{first} to {last}"),
     };

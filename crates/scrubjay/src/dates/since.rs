@@ -54,8 +54,10 @@ impl FromStr for Since {
 /// The words of a day. Whether they name one does not depend on the day they are read.
 fn day(text: &str) -> Option<Beginning> {
     const ANY_DAY: Date = jiff::civil::date(2024, 2, 29);
-    let words: Vec<String> = text.split([' ', '-', ',']).filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
-    let is_plain = text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, ' ' | '-' | ',')) && !text.starts_with('-');
+    let words: Vec<String> =
+        text.split([' ', '-', ',']).filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
+    let is_plain =
+        text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, ' ' | '-' | ',')) && !text.starts_with('-');
     asked::first_day(&words, ANY_DAY).filter(|_| is_plain).map(|_| Beginning::Day(words))
 }
 
@@ -103,7 +105,8 @@ mod tests {
             let since: Since = said.parse().unwrap();
             assert_eq!(since.moment(now, &zone), moment.parse().unwrap(), "{said}");
         }
-        for nonsense in ["", "d", "soon", "-3d", "2026-13-01", "7y", "ü", "2026-02-30", "-2026-03-01", "today and more"] {
+        for nonsense in ["", "d", "soon", "-3d", "2026-13-01", "7y", "ü", "2026-02-30", "-2026-03-01", "today and more"]
+        {
             assert!(nonsense.parse::<Since>().is_err(), "{nonsense}");
         }
     }

@@ -108,7 +108,8 @@ const RECURRING: &[&str] = &[
     "both",
 ];
 
-pub(super) const TENS: &[&str] = &["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety", "hundred"];
+pub(super) const TENS: &[&str] =
+    &["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety", "hundred"];
 
 /// Words before a date that make it a part of it, or about it.
 const VAGUE: &[&str] = &[

@@ -12,9 +12,33 @@ fn is_end(word: &str) -> bool {
 
 /// What "in three days" stands behind when something lies ahead: "the freeze in three days".
 const EVENTS: &[&str] = &[
-    "freeze", "launch", "release", "meeting", "demo", "audit", "review", "cutover", "migration", "call", "exam",
-    "interview", "flight", "appointment", "back", "due", "expiring", "starting", "ending", "rollout", "maintenance",
-    "handover", "kickoff", "party", "wedding", "vacation", "holiday",
+    "freeze",
+    "launch",
+    "release",
+    "meeting",
+    "demo",
+    "audit",
+    "review",
+    "cutover",
+    "migration",
+    "call",
+    "exam",
+    "interview",
+    "flight",
+    "appointment",
+    "back",
+    "due",
+    "expiring",
+    "starting",
+    "ending",
+    "rollout",
+    "maintenance",
+    "handover",
+    "kickoff",
+    "party",
+    "wedding",
+    "vacation",
+    "holiday",
 ];
 
 /// Verbs that look the same when they are over.
@@ -52,7 +76,17 @@ impl Here<'_, '_> {
     /// "in three days" is a date if something lies ahead, and else how long it took.
     fn in_future(&self, reading: Reading) -> Read {
         let takes = [
-            "done", "finished", "completed", "finish", "complete", "built", "learn", "learned", "times", "once", "twice",
+            "done",
+            "finished",
+            "completed",
+            "finish",
+            "complete",
+            "built",
+            "learn",
+            "learned",
+            "times",
+            "once",
+            "twice",
         ];
         let goes_on = ["of", "or", "to", "after", "before", "from", "since", "and", "on", "'s", "'"];
         let ahead = match self.tense(3) {
@@ -126,7 +160,8 @@ impl Here<'_, '_> {
         // "The 3rd is broken" is the third of something.
         let opens = is_end(before) && (day > 12 || (before.is_empty() && self.word(2).is_empty()));
         let led = LEADS.contains(&before) || opens;
-        let stated = matches!(before, "is" | "'s") && matches!(self.word(-2), "deadline" | "date" | "launch" | "release");
+        let stated =
+            matches!(before, "is" | "'s") && matches!(self.word(-2), "deadline" | "date" | "launch" | "release");
         if !led && !stated {
             return None;
         }
