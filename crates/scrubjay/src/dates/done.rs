@@ -86,7 +86,8 @@ fn weekday_in(text: &str) -> Option<Weekday> {
 fn is_explanation(text: &str, at: usize) -> bool {
     let (before, inside) = (text[..at].trim_end_matches(' '), &text[at..]);
     let said = inside.starts_with(SAID.trim_start()) || inside.starts_with(SAID_HAN);
-    let inside = inside.split([')', '）']).next().unwrap_or_default();
+    let mut parts = inside.split(['(', '（', ')', '）', '\n']).skip(1);
+    let inside = parts.next().unwrap_or_default();
     let year = ends_in(before, "0000") && (inside.contains("year") || inside.contains('年'));
     said || year || ends_in(before, "0000-00") || ends_in(before, "0000-00-00")
 }

@@ -131,8 +131,8 @@ impl Reading {
 /// ```
 pub fn find(text: &str, said: Date) -> Vec<Found> {
     let words = words::split(text);
-    let mut all: Vec<Found> = english::find(text, &words, said);
-    all.extend(outside_english(text, &words, said));
+    let mut all = outside_english(text, &words, said);
+    all.extend(english::find(text, &words, said, &all));
     settled(text, said, all)
 }
 

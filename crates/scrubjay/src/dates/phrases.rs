@@ -2,7 +2,7 @@
 
 use super::calendar::Unit;
 use super::words::Word;
-use super::{month_day, names};
+use super::{month_day, names, tense};
 use jiff::civil::Weekday;
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -180,10 +180,11 @@ pub(super) fn at(words: &[Word<'_>], at: usize) -> Option<Match> {
     })
 }
 
-/// The language that most of the words show, if one has more than any other.
-pub(super) fn language(words: &[Word<'_>]) -> Option<&'static str> {
+/// The language that most words of the sentence around `from..to` show, if one has more than any other.
+fn language(words: &[Word<'_>], from: usize, to: usize) -> Option<&'static str> {
+    let (before, after) = tense::clause(words, from, to);
     let mut counts: HashMap<&'static str, usize> = HashMap::new();
-    for word in words {
+    for word in before.iter().chain(&words[from..to]).chain(after) {
         for language in TABLE.languages.get(word.lower.as_str()).into_iter().flatten() {
             *counts.entry(language).or_default() += 1;
         }
@@ -255,7 +256,7 @@ impl Phrase {
                 token => self.take(token, word, &mut values)?,
             };
         }
-        let surely = !self.gated || language(words) == Some(self.language);
+        let surely = !self.gated || language(words, at, at + length) == Some(self.language);
         surely.then_some(Match { language: self.language, meaning: self.meaning, values, context, length })
     }
 

@@ -11,13 +11,17 @@ use around::{Around, TENS, is_habit, is_period, is_weekday};
 use jiff::civil::{Date, Weekday};
 use std::ops::Range;
 
-/// The dates among `words`.
-pub(super) fn find(text: &str, words: &[Word<'_>], said: Date) -> Vec<Found> {
-    let mut found = Vec::new();
+/// The dates among `words`. Some are reckoned from a date before them, which may be one of the `others` that were found already.
+pub(super) fn find(text: &str, words: &[Word<'_>], said: Date, others: &[Found]) -> Vec<Found> {
+    let mut found: Vec<Found> = Vec::new();
     let mut at = 0;
     while at < words.len() {
         let read = in_digits(text, words, at, said).or_else(|| {
-            let (length, reading) = read(&Here { words, at, said, anchor: found.last() })?;
+            let start = words[at].span.start;
+            let before = || others.iter().chain(&found).filter(|date| date.span.end <= start);
+            let anchor =
+                (words[at].lower == "the").then(before).and_then(|dates| dates.max_by_key(|date| date.span.end));
+            let (length, reading) = read(&Here { words, at, said, anchor })?;
             Some((words[at].span.start..words[at + length - 1].span.end, reading))
         });
         let Some((span, Reading { when, granularity, kind })) = read else {
