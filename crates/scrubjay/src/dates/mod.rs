@@ -1,14 +1,21 @@
 //! Dates inside prose, reckoned from the day the words were said: what "by Thursday" meant is lost tomorrow.
 //!
-//! A closed grammar, English and Chinese. It answers where it is certain; a wrong date in long-term memory is worse than none. Where
-//! people differ it gives a date only if all readings agree, and otherwise notes the day the words were said:
+//! One component for three questions: which dates a text holds ([`find`], [`resolve`]), which days a question asks about ([`asked`]), and
+//! from when on something counts ([`Since`]).
+//!
+//! A closed grammar: English and Chinese in full, the usual phrases of eight more languages (`phrases.txt`, `japanese`). It answers where
+//! it is certain; a wrong date in long-term memory is worse than none. Where people differ it gives a date only if all readings agree,
+//! and otherwise notes the day the words were said:
 //!
 //! - "next Friday" is the soonest Friday, or Friday of next week. Said on a Saturday both are the same day; said on a Wednesday it is
 //!   left as it stands. "last" and "this" likewise, and month names. In Chinese 下周五 is always the Friday of next week.
 //! - "Friday" alone looks ahead or back as its sentence does (`tense`). Said on a Friday it is left as it stands.
-//! - "October 2" is the one its sentence looks to, or one that is less than a month away.
+//! - "October 2" is the one its sentence looks to, or one that is less than a month away. "The 27th" is that of this month if it is still
+//!   to come; otherwise its sentence must look ahead or back.
+//! - "The Monday after" is reckoned from the date before it in the text.
 //! - `05/06/2026` could be two days and is none. A week begins on Monday. "Monday to Friday" and "every Friday" are no dates, and a quarter
 //!   may be a fiscal one.
+//! - Words that have their date already ("Friday 2026-11-20") are not touched (`done`).
 
 mod asked;
 mod calendar;

@@ -213,8 +213,7 @@ pub(super) fn is_behind(word: &str) -> bool {
 pub(super) fn weekday(words: &[Word<'_>], at: usize) -> Option<(Weekday, usize)> {
     const SHORTEST: usize = 5;
     let word = words.get(at)?;
-    let english = super::english::weekday(word).is_some();
-    let long = word.lower.chars().count() >= SHORTEST && !english;
+    let long = word.lower.chars().nth(SHORTEST - 1).is_some();
     // "segunda-feira" is read as three words.
     if let [first, dash, last, ..] = &words[at..]
         && dash.raw == "-"
@@ -222,7 +221,9 @@ pub(super) fn weekday(words: &[Word<'_>], at: usize) -> Option<(Weekday, usize)>
     {
         return names::weekday(&format!("{}-feira", first.lower)).map(|day| (day, 3));
     }
-    names::weekday(&word.lower).filter(|_| long).map(|day| (day, 1))
+    let english = || super::english::weekday(word).is_some();
+    let named = if long { names::weekday(&word.lower) } else { None };
+    named.filter(|_| !english()).map(|day| (day, 1))
 }
 
 fn number(word: &Word<'_>) -> Option<i64> {

@@ -93,6 +93,7 @@ fn english_days_reckoned_from_the_day_or_another_date() {
             ("The freeze starts on 2026-11-20, the audit the day after.", &["2026-11-20", "2026-11-21"]),
             ("The freeze starts next Friday, the audit the Monday after that.", &["?", "?"]),
             ("The freeze starts Friday, the audit the Monday after we ship.", &["2026-11-20"]),
+            ("The freeze starts on 2026-12-04, the audit the Monday after.", &["2026-12-04", "2026-12-07"]),
             ("the Monday after", &[]),
             ("the demo is a week from friday", &["2026-11-27"]),
             ("two weeks from Monday", &["?"]),
@@ -229,6 +230,7 @@ fn a_date_that_stands_beside_its_words_stays() {
         "金曜日（2026-11-20）にリリース",
         "The freeze starts on Friday, that is on 2026-11-20.",
         "Freeze on 2026-11-20, a Friday",
+        "Standup is Friday, so it is 2026-11-20.",
     ] {
         assert_eq!(absolute(text, SAID), text);
     }
@@ -365,6 +367,9 @@ fn ordinary_words_names_and_code_are_no_dates() {
         "2026-02-30",
         "It lasts 3 weeks.",
         "over the next week",
+        "Meet me on the 3rd floor.",
+        "It worked on the 2nd try",
+        "The 3rd is broken.",
     ] {
         assert_eq!(read(text, SAID), Vec::<String>::new(), "{text}");
     }
