@@ -30,7 +30,7 @@ pub(super) fn is_inside_a_number(text: &str, at: usize) -> bool {
     here && before.is_some_and(|c| digit(c) || c.is_ascii_alphabetic() || matches!(c, '.' | '-' | '/' | '第' | '几'))
 }
 
-fn numeral(c: char) -> Option<i64> {
+pub(super) fn numeral(c: char) -> Option<i64> {
     i64::try_from("零一二三四五六七八九十".chars().position(|known| known == c)?).ok().or((c == '两').then_some(2))
 }
 

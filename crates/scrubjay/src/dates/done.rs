@@ -43,12 +43,12 @@ impl<'t> Done<'t> {
         let same_sentence = self.sentence(found.span.start) == self.sentence(span.start);
         match found.when {
             When::Days { first, last } if first == last && first == date => same_sentence,
-            When::Days { .. } => self.follows(found, span, &[' ', '(', '（', '[']),
+            When::Days { .. } => self.follows(found, span, &[' ', '(', '（', '[', '=']),
             When::Unclear => {
                 let near = calendar::days_between(self.said, date).abs() <= NEAR;
                 let named = weekday_in(&self.text[found.span.clone()]) == Some(date.weekday());
                 (same_sentence && near && named)
-                    || self.follows(found, span, &[' ', '(', '（', '[', ',', '，', ':', '：', '、'])
+                    || self.follows(found, span, &[' ', '(', '（', '[', '=', ',', '，', ':', '：', '、'])
             }
         }
     }

@@ -111,11 +111,13 @@ impl Here<'_, '_> {
         }
     }
 
-    /// "Morgen" with a capital letter inside a German sentence is the morning.
+    /// "Morgen" with a capital letter inside a sentence is the morning, and "David Ayer" a name.
     fn is_noun(&self) -> bool {
-        let word = &self.words[self.at];
-        let opens = matches!(self.before(), "" | "." | "!" | "?" | ":" | ";" | "¶" | "-" | "*" | "\"" | "„" | "(");
-        word.lower == "morgen" && word.is_capitalised() && !opens
+        let opens = matches!(
+            self.before(),
+            "" | "." | "!" | "?" | ":" | ";" | "¶" | "-" | "*" | "\"" | "„" | "(" | "¿" | "¡" | "«"
+        );
+        self.words[self.at].is_capitalised() && !opens
     }
 
     fn weekday(&self, meaning: Meaning, weekday: Weekday, length: usize) -> Option<Reading> {
@@ -144,6 +146,10 @@ impl Here<'_, '_> {
         let cyrillic = word.lower.starts_with(|c: char| ('\u{400}'..='\u{4ff}').contains(&c));
         // среда is Wednesday and an environment: only "on" makes it a day.
         if named || (cyrillic && !matches!(self.before(), "в" | "во")) || self.is_dated(self.at + length) {
+            return None;
+        }
+        // "Heidi Montag plays the piano": a German name in an English sentence.
+        if phrases::language(self.words, self.at, self.at + length) == Some("en") {
             return None;
         }
         let date = match self.tense(length) {

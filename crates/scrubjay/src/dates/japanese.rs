@@ -141,7 +141,10 @@ impl<'t> Here<'t> {
             let last = self.said.last_of_month();
             return Some((rest, (!counted).then(|| Reading::day(last))));
         }
-        if let Some((years, rest)) = self.turned(YEARS) {
+        // 十来年 is ten years and some.
+        let counts =
+            self.text[..self.at].ends_with(|c: char| chinese::numeral(c).is_some() || matches!(c, '百' | '多' | '几'));
+        if let Some((years, rest)) = self.turned(YEARS).filter(|_| !counts) {
             let (first, last) = calendar::whole(self.said, years, Unit::Year)?;
             let whole = number(rest.strip_prefix('の').unwrap_or(rest)).is_none()
                 && !rest.starts_with(['春', '夏', '秋', '冬', '度']);

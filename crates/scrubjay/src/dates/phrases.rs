@@ -181,7 +181,7 @@ pub(super) fn at(words: &[Word<'_>], at: usize) -> Option<Match> {
 }
 
 /// The language that most words of the sentence around `from..to` show, if one has more than any other.
-fn language(words: &[Word<'_>], from: usize, to: usize) -> Option<&'static str> {
+pub(super) fn language(words: &[Word<'_>], from: usize, to: usize) -> Option<&'static str> {
     let (before, after) = tense::clause(words, from, to);
     let mut counts: HashMap<&'static str, usize> = HashMap::new();
     for word in before.iter().chain(&words[from..to]).chain(after) {
@@ -267,11 +267,12 @@ impl Phrase {
             "U" => values.unit = Some(*TABLE.units.get(&(self.language, word.lower.as_str()))?),
             "D" => values.day = Some(day(word)?),
             "1er" if word.lower == token => values.day = Some(1),
-            "M" => values.month = Some(names::month(&word.lower)?),
+            // What is a month in English too is read there.
+            "M" => values.month = names::month(&word.lower).filter(|_| month_day::month_named(&word.lower).is_none()),
             "Y" => values.year = Some(word.raw.parse().ok().filter(|_| word.raw.len() == 4)?),
             _ if word.lower == token => {}
             _ => return None,
         }
-        Some(1)
+        (token != "M" || values.month.is_some()).then_some(1)
     }
 }

@@ -145,8 +145,8 @@ pub(super) fn of(words: &[Word<'_>], from: usize, to: usize) -> Option<Tense> {
         Cue::Nothing => None,
     });
     match before.last().is_some_and(|word| LOOKS_AHEAD.contains(&word.lower.as_str())) {
-        // "After Thursday everything broke": what follows may be about that day, or about something else.
-        true => Some(Tense::Future).filter(|_| told != Some(Some(Tense::Past))),
+        // "After Thursday everything broke" looks back; "we have until Thursday to read what was written" does not.
+        true => Some(Tense::Future).filter(|_| before.len() > 1 || told != Some(Some(Tense::Past))),
         false => told.flatten(),
     }
 }

@@ -1,5 +1,6 @@
 //! English days that are reckoned from another day, or named by their number alone.
 
+use super::around::is_habit;
 use super::{Here, Read, abbreviated, number, unit, weekday};
 use crate::dates::calendar::{self, Unit};
 use crate::dates::tense::Tense;
@@ -40,6 +41,10 @@ const EVENTS: &[&str] = &[
     "vacation",
     "holiday",
 ];
+
+/// What has its day in every month.
+const MONTHLY: &[&str] =
+    &["payday", "rent", "salary", "salaries", "payroll", "billing", "invoices", "month", "months", "cron"];
 
 /// Verbs that look the same when they are over.
 const SAME_IN_THE_PAST: &[&str] =
@@ -165,7 +170,12 @@ impl Here<'_, '_> {
         if !led && !stated {
             return None;
         }
-        let tense = self.tense(2);
+        // "Payday is on the 15th" is so every month.
+        if self.clause(2).any(|word| is_habit(word) || MONTHLY.contains(&word)) {
+            return None;
+        }
+        let fixed = before == "on" && matches!(self.word(-2), "is" | "are" | "'s" | "falls" | "lands");
+        let tense = self.tense(2).or(fixed.then_some(Tense::Future));
         let doubtful = tense.is_none() && self.clause(2).any(|word| SAME_IN_THE_PAST.contains(&word));
         Some((2, if doubtful { Reading::unclear() } else { calendar::day_alone(self.said, day, tense)? }))
     }
