@@ -53,12 +53,11 @@ impl FromStr for Since {
 
 /// The words of a day. Whether they name one does not depend on the day they are read.
 fn day(text: &str) -> Option<Beginning> {
-    const ANY_DAY: Date = jiff::civil::date(2024, 2, 29);
     let words: Vec<String> =
         text.split([' ', '-', ',']).filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
     let is_plain =
         text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, ' ' | '-' | ',')) && !text.starts_with('-');
-    asked::first_day(&words, ANY_DAY).filter(|_| is_plain).map(|_| Beginning::Day(words))
+    asked::first_day(&words, Date::ZERO).filter(|_| is_plain).map(|_| Beginning::Day(words))
 }
 
 /// A number and a unit.
