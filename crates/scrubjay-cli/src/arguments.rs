@@ -1,7 +1,6 @@
 //! What can be typed: everyday verbs first.
 
 use crate::compaction::Numbers;
-use crate::since::Since;
 mod agents;
 mod demo;
 mod help;
@@ -16,6 +15,7 @@ pub(crate) use memory::{
 };
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use scrubjay::dates::Since;
 use std::path::PathBuf;
 
 /// The whole command line.

@@ -32,7 +32,6 @@ mod scan;
 mod seat;
 mod service;
 mod shelf;
-mod since;
 mod sketch;
 mod staffed;
 mod teammates;

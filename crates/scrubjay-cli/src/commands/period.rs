@@ -45,7 +45,7 @@ impl Period {
     /// What the flags ask for: one session; with `--all` or `--since` every one of the project; everywhere, where projects are
     /// compared.
     pub(super) fn of(flags: &PeriodFlags, reach: Reach, workplace: &Workplace) -> Result<Self, Failure> {
-        let since = flags.since.map(|since| since.moment(Timestamp::now(), &TimeZone::system()));
+        let since = flags.since.as_ref().map(|since| since.moment(Timestamp::now(), &TimeZone::system()));
         let scope = match (&flags.session, reach) {
             (Some(_), _) => Scope::One,
             (None, Reach::Machine) => Scope::Machine,

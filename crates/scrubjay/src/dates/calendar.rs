@@ -1,6 +1,7 @@
 //! Days reckoned from a day: the soonest, the latest, weeks that begin on Monday, months and years.
 
-use super::Granularity;
+use super::tense::Tense;
+use super::{Granularity, Reading};
 use jiff::Span;
 use jiff::civil::{Date, Weekday};
 
@@ -77,6 +78,19 @@ pub(super) fn around(date: Date, month: i8, day: i8) -> Option<(Date, Date)> {
         before = next;
     }
     None
+}
+
+/// A day of a month that is not named: of this month if it is still to come, of the last or next one if the sentence looks there.
+pub(super) fn day_alone(said: Date, day: i8, tense: Option<Tense>) -> Option<Reading> {
+    let months = match tense {
+        _ if day == said.day() => return Some(Reading::unclear()),
+        Some(Tense::Past) => -i64::from(day > said.day()),
+        Some(Tense::Future) => i64::from(day < said.day()),
+        None if day > said.day() => 0,
+        None => return Some(Reading::unclear()),
+    };
+    let month = shift(said.first_of_month(), months, Unit::Month)?;
+    Some(Date::new(month.year(), month.month(), day).map_or(Reading::unclear(), Reading::day))
 }
 
 /// Days from one day to another.

@@ -23,19 +23,19 @@ pub(super) fn find(text: &str, said: Date) -> Vec<Found> {
 }
 
 /// The middle of "2026年" is not where a date begins.
-fn is_inside_a_number(text: &str, at: usize) -> bool {
+pub(super) fn is_inside_a_number(text: &str, at: usize) -> bool {
     let digit = |c: char| c.is_ascii_digit() || numeral(c).is_some();
     let here = text[at..].chars().next().is_some_and(digit);
     let before = text[..at].chars().next_back();
     here && before.is_some_and(|c| digit(c) || c.is_ascii_alphabetic() || matches!(c, '.' | '-' | '/' | '第' | '几'))
 }
 
-fn numeral(c: char) -> Option<i64> {
+pub(super) fn numeral(c: char) -> Option<i64> {
     i64::try_from("零一二三四五六七八九十".chars().position(|known| known == c)?).ok().or((c == '两').then_some(2))
 }
 
 /// A number in digits or in words up to ninety-nine, and what follows it.
-fn number(text: &str) -> Option<(i64, &str)> {
+pub(super) fn number(text: &str) -> Option<(i64, &str)> {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     if end > 0 {
         let digits = text[..end].parse().ok().filter(|_| end <= 4)?;
@@ -73,7 +73,7 @@ fn weekday(text: &str) -> Option<(Weekday, &str)> {
     Some((weekday, &text[c.len_utf8()..]))
 }
 
-fn after<'t>(text: &'t str, names: &[&str]) -> Option<&'t str> {
+pub(super) fn after<'t>(text: &'t str, names: &[&str]) -> Option<&'t str> {
     names.iter().find_map(|name| text.strip_prefix(name))
 }
 
@@ -85,6 +85,14 @@ fn turn(text: &str) -> (Option<i64>, &str) {
         }
     }
     (None, text)
+}
+
+/// The sentence around a place.
+pub(super) fn sentence(text: &str, at: usize) -> &str {
+    let ends = ['。', '！', '？', '；', '\n', '.', '!', '?', ';'];
+    let start = text[..at].rfind(ends).map_or(0, |at| at + text[at..].chars().next().map_or(0, char::len_utf8));
+    let end = text[at..].find(ends).map_or(text.len(), |end| at + end);
+    &text[start..end]
 }
 
 type Read<'t> = Option<(&'t str, Reading)>;
@@ -103,6 +111,7 @@ impl<'t> Here<'t> {
             .or_else(|| self.month_or_year())
             .or_else(|| self.in_digits())
             .or_else(|| self.counted())
+            .or_else(|| self.day_alone())
     }
 
     fn rest(&self) -> &'t str {
@@ -113,14 +122,8 @@ impl<'t> Here<'t> {
         self.text[..self.at].chars().next_back()
     }
 
-    /// The sentence around this place.
     fn sentence(&self) -> &'t str {
-        let ends = ['。', '！', '？', '；', '\n', '.', '!', '?', ';'];
-        let start = self.text[..self.at]
-            .rfind(ends)
-            .map_or(0, |at| at + self.text[at..].chars().next().map_or(0, char::len_utf8));
-        let end = self.text[self.at..].find(ends).map_or(self.text.len(), |end| self.at + end);
-        &self.text[start..end]
+        sentence(self.text, self.at)
     }
 
     /// Which way the sentence looks, if it does not look both ways.
@@ -296,5 +299,19 @@ impl<'t> Here<'t> {
         let apart = !rest.starts_with(['的', '几']) || sign == -1;
         let date = calendar::shift(self.said, sign * count, unit).filter(|_| count <= 999 && apart)?;
         Some((rest, if told { Reading::unclear() } else { Reading::relative(date, date, unit.into()) }))
+    }
+
+    /// 27号前: a day of a month, where it is not the number of something.
+    fn day_alone(&self) -> Read<'t> {
+        const AHEAD: &[&str] = &["前", "之前", "以前", "截止", "到期", "要", "将"];
+        const PLAIN: &[&str] = &["上线", "发布", "开始", "交", "，", "。", "！", "？"];
+        let (day, rest) =
+            number(self.rest()).and_then(|(day, rest)| Some((i8::try_from(day).ok()?, rest.strip_prefix('号')?)))?;
+        let ahead = after(rest, AHEAD).map(|_| Tense::Future);
+        let plain = ahead.is_some() || after(rest, PLAIN).is_some() || rest.is_empty();
+        let counted = self.before().is_some_and(|c| matches!(c, '月' | '第' | '每' | '的' | '逢'));
+        let reading = calendar::day_alone(self.said, day, self.tense().or(ahead))
+            .filter(|_| plain && !counted && (1..=31).contains(&day))?;
+        Some((rest, reading))
     }
 }

@@ -1,28 +1,45 @@
 //! Dates inside prose, reckoned from the day the words were said: what "by Thursday" meant is lost tomorrow.
 //!
-//! A closed grammar, English and Chinese. It answers where it is certain; a wrong date in long-term memory is worse than none. Where
-//! people differ it gives a date only if all readings agree, and otherwise notes the day the words were said:
+//! One component for three questions: which dates a text holds ([`find`], [`resolve`]), which days a question asks about ([`asked`]), and
+//! from when on something counts ([`Since`]).
+//!
+//! A closed grammar: English and Chinese in full, the usual phrases of eight more languages (`phrases.txt`, `japanese`). It answers where
+//! it is certain; a wrong date in long-term memory is worse than none. Where people differ it gives a date only if all readings agree,
+//! and otherwise notes the day the words were said:
 //!
 //! - "next Friday" is the soonest Friday, or Friday of next week. Said on a Saturday both are the same day; said on a Wednesday it is
 //!   left as it stands. "last" and "this" likewise, and month names. In Chinese 下周五 is always the Friday of next week.
 //! - "Friday" alone looks ahead or back as its sentence does (`tense`). Said on a Friday it is left as it stands.
-//! - "October 2" is the one its sentence looks to, or one that is less than a month away.
+//! - "October 2" is the one its sentence looks to, or one that is less than a month away. "The 27th" is that of this month if it is still
+//!   to come; otherwise its sentence must look ahead or back.
+//! - "The Monday after" is reckoned from the date before it in the text.
 //! - `05/06/2026` could be two days and is none. A week begins on Monday. "Monday to Friday" and "every Friday" are no dates, and a quarter
 //!   may be a fiscal one.
+//! - Words that have their date already ("Friday 2026-11-20") are not touched (`done`).
 
+mod asked;
 mod calendar;
 mod chinese;
+mod done;
 mod english;
+mod european;
+mod japanese;
 mod month_day;
 pub mod names;
 mod numeric;
+mod phrases;
+mod since;
 mod tense;
 #[cfg(test)]
 mod tests;
 mod words;
 
+pub(crate) use asked::month_days;
+pub use asked::{AskedDays, Days, asked};
+pub use since::Since;
+
+use done::Done;
 use jiff::civil::Date;
-use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// How exact a date is.
@@ -121,11 +138,27 @@ impl Reading {
 /// ```
 pub fn find(text: &str, said: Date) -> Vec<Found> {
     let words = words::split(text);
-    let mut all: Vec<Found> = english::find(text, &words, said);
-    all.extend(chinese::find(text, said));
+    let mut all = outside_english(text, &words, said);
+    all.extend(english::find(text, &words, said, &all));
+    settled(text, said, all)
+}
+
+/// The same without what only the English grammar knows.
+fn find_outside_english(text: &str, said: Date) -> Vec<Found> {
+    settled(text, said, outside_english(text, &words::split(text), said))
+}
+
+fn outside_english(text: &str, words: &[words::Word<'_>], said: Date) -> Vec<Found> {
+    let mut all = chinese::find(text, said);
+    all.extend(japanese::find(text, said));
+    all.extend(european::find(text, words, said));
+    all
+}
+
+/// What the grammars found, in order and apart, without what stands in code or has its date already.
+fn settled(text: &str, said: Date, mut all: Vec<Found>) -> Vec<Found> {
     all.sort_by_key(|found| (found.span.start, std::cmp::Reverse(found.span.end)));
     let code = words::code(text);
-    let done = Done::of(text);
     let mut end = 0;
     all.retain(|found| {
         let apart = found.span.start >= end;
@@ -133,9 +166,38 @@ pub fn find(text: &str, said: Date) -> Vec<Found> {
         if apart {
             end = found.span.end;
         }
-        apart && !in_code && (found.kind == Kind::Absolute || !done.touches(&found.span))
+        apart && !in_code
     });
+    let done = Done::of(text, said, &all);
+    all.retain(|found| found.kind == Kind::Absolute || !done.has(found));
     all
+}
+
+/// A text whose relative dates were made absolute, and what came of each.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resolved {
+    /// The text.
+    pub text: String,
+    /// How many dates now stand beside their words.
+    pub resolved: usize,
+    /// How many kept their words alone and got the day they were said.
+    pub left_open: usize,
+}
+
+/// `text` with every relative date made absolute, and how many could be.
+///
+/// ```
+/// let said = jiff::civil::date(2026, 11, 16);
+/// let done = scrubjay::dates::resolve("We met yesterday and meet again next Friday.", said);
+/// assert_eq!((done.resolved, done.left_open), (1, 1));
+/// ```
+pub fn resolve(text: &str, said: Date) -> Resolved {
+    rewritten(text, said, Some)
+}
+
+/// The same for a text that is known to look ahead, as a deadline does.
+pub fn resolve_ahead(text: &str, said: Date) -> Resolved {
+    rewritten(text, said, |found| Some(ahead(&text[found.span.clone()], found, said)))
 }
 
 /// `text` with every relative date made absolute, its own words kept beside it: "by 2026-11-19 (Thursday)".
@@ -148,7 +210,7 @@ pub fn find(text: &str, said: Date) -> Vec<Found> {
 /// assert_eq!(scrubjay::dates::absolute("Send it by Thursday.", said), "Send it by 2026-11-19 (Thursday).");
 /// ```
 pub fn absolute(text: &str, said: Date) -> String {
-    rewritten(text, said, Some)
+    resolve(text, said).text
 }
 
 /// The same for a text that is known to look ahead, as a deadline does: a day that could be two is the coming one.
@@ -158,7 +220,7 @@ pub fn absolute(text: &str, said: Date) -> String {
 /// assert_eq!(scrubjay::dates::absolute_ahead("We go live on Thursday.", said), "We go live on 2026-11-19 (Thursday).");
 /// ```
 pub fn absolute_ahead(text: &str, said: Date) -> String {
-    rewritten(text, said, |found| Some(ahead(&text[found.span.clone()], found, said)))
+    resolve_ahead(text, said).text
 }
 
 /// What the words mean where something is due.
@@ -176,18 +238,22 @@ fn ahead(words: &str, found: Found, said: Date) -> Found {
 /// assert_eq!(scrubjay::dates::absolute_where_clear("We meet on Friday.", said), "We meet on Friday.");
 /// ```
 pub fn absolute_where_clear(text: &str, said: Date) -> String {
-    rewritten(text, said, |found| (found.when != When::Unclear).then_some(found))
+    rewritten(text, said, |found| (found.when != When::Unclear).then_some(found)).text
 }
 
-fn rewritten(text: &str, said: Date, read: impl Fn(Found) -> Option<Found>) -> String {
-    let mut out = String::with_capacity(text.len());
+fn rewritten(text: &str, said: Date, read: impl Fn(Found) -> Option<Found>) -> Resolved {
+    let mut out = Resolved { text: String::with_capacity(text.len()), resolved: 0, left_open: 0 };
     let mut from = 0;
     for found in find(text, said).into_iter().filter(|found| found.kind == Kind::Relative).filter_map(read) {
-        out.push_str(&text[from..found.span.start]);
-        out.push_str(&explained(&text[found.span.clone()], &found, said));
+        out.text.push_str(&text[from..found.span.start]);
+        out.text.push_str(&explained(&text[found.span.clone()], &found, said));
         from = found.span.end;
+        match found.when {
+            When::Days { .. } => out.resolved += 1,
+            When::Unclear => out.left_open += 1,
+        }
     }
-    out.push_str(&text[from..]);
+    out.text.push_str(&text[from..]);
     out
 }
 
@@ -196,65 +262,22 @@ const SAID_HAN: &str = "（说于 ";
 
 fn explained(words: &str, found: &Found, said: Date) -> String {
     let han = words.starts_with(words::is_han);
+    let japanese = japanese::is_japanese(words);
     let When::Days { first, last } = found.when else {
-        return if han { format!("{words}{SAID_HAN}{said}）") } else { format!("{words}{SAID}{said})") };
+        return if han && !japanese { format!("{words}{SAID_HAN}{said}）") } else { format!("{words}{SAID}{said})") };
     };
     let date = match found.granularity {
         Granularity::Month => first.strftime("%Y-%m").to_string(),
         Granularity::Year => first.strftime("%Y").to_string(),
         _ if first == last => first.to_string(),
+        _ if japanese => format!("{first}〜{last}"),
         _ if han => format!("{first} 至 {last}"),
         _ => format!("{first} to {last}"),
     };
     match () {
         () if han => format!("{date}（{words}）"),
         // "in two weeks" is when, not what: the date needs its preposition.
-        () if words.starts_with("in ") || words.starts_with("In ") => format!("on {date} ({words})"),
+        () if english::needs_preposition(words) => format!("on {date} ({words})"),
         () => format!("{date} ({words})"),
     }
-}
-
-/// The sentences in which a date already stands beside its words, or the day they were said.
-struct Done {
-    /// Where sentences end.
-    ends: Vec<usize>,
-    sentences: BTreeSet<usize>,
-}
-
-impl Done {
-    fn of(text: &str) -> Self {
-        let marks = text.match_indices(['.', '!', '?', ';', '。', '！', '？', '；']).map(|(at, _)| at);
-        let mut ends: Vec<usize> = marks.chain(words::empty_lines(text)).collect();
-        ends.sort_unstable();
-        let mut done = Self { ends, sentences: BTreeSet::new() };
-        for (at, _) in text.match_indices(['(', '（']).filter(|(at, _)| is_explanation(text, *at)) {
-            done.sentences.insert(done.sentence(at));
-        }
-        done
-    }
-
-    fn sentence(&self, at: usize) -> usize {
-        self.ends.partition_point(|end| *end < at)
-    }
-
-    /// Whether any of the sentences that a span reaches into is done.
-    fn touches(&self, span: &Range<usize>) -> bool {
-        self.sentences.range(self.sentence(span.start)..=self.sentence(span.end)).next().is_some()
-    }
-}
-
-/// Whether the bracket at `at` opens the words of the date before it, or the day on which the words before it were said.
-fn is_explanation(text: &str, at: usize) -> bool {
-    let (before, inside) = (text[..at].trim_end_matches(' '), &text[at..]);
-    let said = inside.starts_with(SAID.trim_start()) || inside.starts_with(SAID_HAN);
-    let inside = inside.split([')', '）']).next().unwrap_or_default();
-    let year = ends_in(before, "0000") && (inside.contains("year") || inside.contains('年'));
-    said || year || ends_in(before, "0000-00") || ends_in(before, "0000-00-00")
-}
-
-/// Whether a text ends in digits and dashes as `shape` has them.
-fn ends_in(text: &str, shape: &str) -> bool {
-    let tail = text.len().checked_sub(shape.len()).and_then(|start| text.get(start..)).unwrap_or_default();
-    let fits = |(byte, like): (u8, u8)| if like == b'0' { byte.is_ascii_digit() } else { byte == like };
-    tail.len() == shape.len() && tail.bytes().zip(shape.bytes()).all(fits)
 }

@@ -25,12 +25,17 @@ const NEAR: i64 = 31;
 
 /// The month a word names. Words that also mean something else need their capital letter.
 pub(super) fn month(word: &Word<'_>) -> Option<i8> {
-    let name = word.lower.as_str();
+    let month = month_named(&word.lower)?;
+    let ordinary = matches!(word.lower.as_str(), "may" | "march" | "mar" | "jan" | "dec" | "sep");
+    (!ordinary || word.is_capitalised()).then_some(month)
+}
+
+/// The month of this English name, long or short.
+pub(super) fn month_named(name: &str) -> Option<i8> {
     let at = MONTHS
         .iter()
         .position(|(long, short)| name == *long || name == *short || (name == "sept" && *short == "sep"))?;
-    let ordinary = matches!(name, "may" | "march" | "mar" | "jan" | "dec" | "sep");
-    (!ordinary || word.is_capitalised()).then_some(i8::try_from(at).ok()? + 1)
+    i8::try_from(at + 1).ok()
 }
 
 /// A year in digits, or reckoned from this one.
@@ -104,8 +109,13 @@ impl<'w, 'a> Cursor<'w, 'a> {
 
 /// "2", "2nd", "22nd".
 pub(super) fn day_of_month(word: &Word<'_>) -> Option<i8> {
-    let digits = word.lower.trim_end_matches(|c: char| c.is_ascii_lowercase());
-    let ordinal = matches!(&word.lower[digits.len()..], "" | "st" | "nd" | "rd" | "th");
+    ordinal(&word.lower)
+}
+
+/// A number of at most two digits, with or without the ending of an ordinal.
+pub(super) fn ordinal(word: &str) -> Option<i8> {
+    let digits = word.trim_end_matches(|c: char| c.is_ascii_lowercase());
+    let ordinal = matches!(&word[digits.len()..], "" | "st" | "nd" | "rd" | "th");
     (ordinal && (1..=2).contains(&digits.len())).then(|| digits.parse().ok())?
 }
 

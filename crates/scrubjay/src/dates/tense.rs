@@ -105,7 +105,10 @@ const ARRANGED: &[&str] = &[
     "intended",
 ];
 
-const LOOKS_AHEAD: &[&str] = &["by", "until", "till", "before"];
+const LOOKS_AHEAD: &[&str] = &["by", "until", "till", "before", "after", "starting", "effective"];
+
+/// Participles that tell how things are unless "was" stands before them: "merges blocked until Friday".
+const STATES: &[&str] = &["allowed", "blocked", "closed", "locked", "disabled", "paused", "extended", "limited"];
 
 /// Arrangements that were just made, and bind: "we decided to ship by Thursday".
 const BINDING: &[&str] = &["decided", "agreed", "committed", "promised"];
@@ -136,14 +139,16 @@ pub(super) fn of(words: &[Word<'_>], from: usize, to: usize) -> Option<Tense> {
             Cue::Nothing => {}
         }
     }
-    if before.last().is_some_and(|word| LOOKS_AHEAD.contains(&word.lower.as_str())) {
-        return Some(Tense::Future);
-    }
-    (0..after.len()).find_map(|at| match cue(after, at) {
+    let told = (0..after.len()).find_map(|at| match cue(after, at) {
         Cue::Is(tense) => Some(Some(tense)),
         Cue::Doubtful => Some(None),
         Cue::Nothing => None,
-    })?
+    });
+    match before.last().is_some_and(|word| LOOKS_AHEAD.contains(&word.lower.as_str())) {
+        // "After Thursday everything broke" looks back; "we have until Thursday to read what was written" does not.
+        true => Some(Tense::Future).filter(|_| before.len() > 1 || told != Some(Some(Tense::Past))),
+        false => told.flatten(),
+    }
 }
 
 /// "We decided on Friday to": the day on which it was decided.
@@ -191,6 +196,9 @@ fn cue(words: &[Word<'_>], at: usize) -> Cue {
     }
     if ARRANGED.contains(&word) {
         return if present { Cue::Is(Tense::Future) } else { Cue::Doubtful };
+    }
+    if STATES.contains(&word) && !matches!(before, "was" | "were" | "been" | "got" | "had" | "we" | "i" | "they") {
+        return Cue::Nothing;
     }
     let regular = word.len() > 4 && word.ends_with("ed") && !word.ends_with("eed");
     if BEHIND.contains(&word) || (regular && !present) {

@@ -63,6 +63,217 @@ fn english_days() {
 }
 
 #[test]
+fn english_days_reckoned_from_the_day_or_another_date() {
+    table(
+        SAID,
+        &[
+            ("Nobody merges after Thursday.", &["2026-11-19"]),
+            ("After Thursday no merges.", &["2026-11-19"]),
+            ("Send it by friday", &["2026-11-20"]),
+            ("No deploys before Tuesday", &["2026-11-17"]),
+            ("Merges blocked until friday", &["2026-11-20"]),
+            ("Merges were blocked until friday", &["2026-11-13"]),
+            ("After Thursday everything broke.", &["?"]),
+            ("The deadline is the 27th.", &["2026-11-27"]),
+            ("the 27th", &["2026-11-27"]),
+            ("We must ship on the 3rd", &["2026-12-03"]),
+            ("We shipped on the 3rd.", &["2026-11-03"]),
+            ("We launched on the 27th.", &["2026-10-27"]),
+            ("We hit the wall on the 27th.", &["?"]),
+            ("We ship on the 3rd.", &["?"]),
+            ("board demo is on the 3rd, only fixes", &["2026-12-03"]),
+            ("We have until April 14 to get the audited numbers.", &["2027-04-14"]),
+            ("Due on the 16th", &["?"]),
+            ("It will end on the 31st", &["?"]),
+            ("Meet Friday the 27th", &["2026-11-27"]),
+            ("code freeze in 3 days", &["2026-11-19"]),
+            ("The freeze starts in two weeks", &["2026-11-30"]),
+            ("due end of month", &["2026-11-30"]),
+            ("due end of next month", &["2026-12-31"]),
+            ("code freeze starts friday, the audit begins the monday after", &["2026-11-20", "2026-11-23"]),
+            ("The freeze starts Friday. The audit is the following Monday.", &["2026-11-20", "2026-11-23"]),
+            ("The freeze starts on 2026-11-20, the audit the day after.", &["2026-11-20", "2026-11-21"]),
+            ("The freeze starts next Friday, the audit the Monday after that.", &["?", "?"]),
+            ("The freeze starts Friday, the audit the Monday after we ship.", &["2026-11-20"]),
+            ("The freeze starts on 2026-12-04, the audit the Monday after.", &["2026-12-04", "2026-12-07"]),
+            ("the Monday after", &[]),
+            ("the demo is a week from friday", &["2026-11-27"]),
+            ("two weeks from Monday", &["?"]),
+            ("Let's meet tomorrow week.", &["2026-11-24"]),
+        ],
+    );
+}
+
+#[test]
+fn german_days() {
+    table(
+        SAID,
+        &[
+            ("Ab Donnerstag ist Code Freeze.", &["2026-11-19"]),
+            ("Bitte bis Freitag abgeben.", &["2026-11-20"]),
+            ("Wir waren bis Freitag weg.", &["?"]),
+            ("Die Abnahme ist am 27.", &["2026-11-27"]),
+            ("Am 27. liefern wir.", &["2026-11-27"]),
+            ("Die Abnahme ist am 3. Dezember.", &["2026-12-03"]),
+            ("Die Abnahme ist am 3. Dezember 2027.", &["2027-12-03"]),
+            ("Wir sind am 3. Standort", &[]),
+            ("Das Release kommt in drei Tagen.", &["2026-11-19"]),
+            ("Wir gehen in zwei Wochen live", &["2026-11-30"]),
+            ("Wir haben es in drei Tagen gebaut.", &[]),
+            ("vor drei Wochen", &["2026-10-26"]),
+            ("Ende des Monats", &["2026-11-30"]),
+            ("zum Monatsende fällig", &["2026-11-30"]),
+            ("Ende der Woche", &["?"]),
+            ("gestern, heute und morgen", &["2026-11-15", "2026-11-16", "2026-11-17"]),
+            ("Guten Morgen! Jeden Morgen ist am Morgen ein Morgen.", &[]),
+            ("letzten Freitag", &["2026-11-13"]),
+            ("nächsten Montag", &["2026-11-23"]),
+            ("nächsten Freitag", &["?"]),
+            ("kommenden Freitag", &["2026-11-20"]),
+            ("Der Freeze beginnt Freitag", &["2026-11-20"]),
+            ("Demo ist Freitag", &["?"]),
+            ("nächste Woche Dienstag", &["2026-11-24"]),
+            ("Anfang nächster Woche", &["?"]),
+            ("Hier ist der Fehler.", &[]),
+        ],
+    );
+}
+
+#[test]
+fn french_and_spanish_days() {
+    table(
+        SAID,
+        &[
+            ("jeudi prochain", &["?"]),
+            ("lundi prochain", &["2026-11-23"]),
+            ("vendredi dernier", &["2026-11-13"]),
+            ("On livre demain, hier c'était trop tôt.", &["2026-11-17", "2026-11-15"]),
+            ("après-demain", &["2026-11-18"]),
+            ("dans trois jours", &["2026-11-19"]),
+            ("il y a deux semaines", &["2026-11-02"]),
+            ("à la fin du mois", &["2026-11-30"]),
+            ("La livraison est le 27.", &["2026-11-27"]),
+            ("La livraison est le 3 décembre", &["2026-12-03"]),
+            ("jusqu'à vendredi", &["2026-11-20"]),
+            ("El viernes pasado", &["2026-11-13"]),
+            ("el lunes que viene", &["2026-11-23"]),
+            ("Mañana por la mañana, ayer", &["2026-11-17", "2026-11-15"]),
+            ("por la mañana", &[]),
+            ("en tres días sale", &["2026-11-19"]),
+            ("Lo hicimos en tres días", &[]),
+            ("dentro de dos semanas", &["2026-11-30"]),
+            ("a fin de mes", &["2026-11-30"]),
+            ("La entrega es el 27", &["2026-11-27"]),
+            ("La entrega es el 3 de diciembre de 2027", &["2027-12-03"]),
+            ("hasta el viernes", &["2026-11-20"]),
+        ],
+    );
+}
+
+#[test]
+fn days_in_more_languages() {
+    table(
+        SAID,
+        &[
+            ("Consegna entro venerdì, domani, tra tre giorni", &["2026-11-20", "2026-11-17", "2026-11-19"]),
+            ("até sexta-feira, amanhã", &["2026-11-20", "2026-11-17"]),
+            ("Het is over drie dagen klaar, voor vrijdag", &["2026-11-19", "2026-11-20"]),
+            ("The build ran over one week", &[]),
+            ("до пятницы, завтра, через три дня", &["2026-11-20", "2026-11-17", "2026-11-19"]),
+            ("среда разработки", &[]),
+            ("来週の金曜日にリリース", &["2026-11-27"]),
+            ("来週の日曜日", &["?"]),
+            ("明日、昨日", &["2026-11-17", "2026-11-15"]),
+            ("今週金曜まで", &["2026-11-20"]),
+            ("3日後にリリース", &["2026-11-19"]),
+            ("3日間かかる", &[]),
+            ("月末、来月末", &["2026-11-30", "2026-12-31"]),
+            ("27日までに", &["2026-11-27"]),
+            ("金曜日までに提出", &["2026-11-20"]),
+            ("金曜日に会議", &["?"]),
+            ("27号前完成", &["2026-11-27"]),
+            ("住在27号楼", &[]),
+            ("27日前完成", &["?"]),
+        ],
+    );
+}
+
+#[test]
+fn rules_are_no_dates() {
+    for text in [
+        "Deploys go out on Tuesdays",
+        "every Friday",
+        "on Fridays",
+        "freitags, jeden Freitag, Montag bis Freitag",
+        "les vendredis, chaque vendredi, le vendredi, tous les vendredis",
+        "los informes del lunes, en lunes, los viernes, cada viernes, todos los viernes, de lunes a viernes",
+        "ogni venerdì, il venerdì",
+        "toda sexta-feira, às sextas-feiras",
+        "elke vrijdag",
+        "каждую пятницу, по пятницам",
+        "毎週金曜日, 月曜から金曜まで",
+        "每周五",
+    ] {
+        assert_eq!(read(text, SAID), Vec::<String>::new(), "{text}");
+    }
+}
+
+#[test]
+fn a_date_that_stands_beside_its_words_stays() {
+    for text in [
+        "Friday 2026-11-20",
+        "The freeze starts Friday, 2026-11-20.",
+        "The audit begins on Monday (2026-11-23).",
+        "Ship it tomorrow (2026-11-17).",
+        "next Friday (2026-11-27) is the audit",
+        "Empieza el viernes 2026-11-20",
+        "Der Freeze beginnt am Freitag (2026-11-20).",
+        "周五（2026-11-20）冻结",
+        "金曜日（2026-11-20）にリリース",
+        "The freeze starts on Friday, that is on 2026-11-20.",
+        "Freeze on 2026-11-20, a Friday",
+        "gestern = 2026-11-18",
+        "Standup is Friday, so it is 2026-11-20.",
+    ] {
+        assert_eq!(absolute(text, SAID), text);
+    }
+    // A date for something else settles nothing.
+    assert_eq!(
+        absolute("We met on 2026-11-13 and will meet again on Friday.", SAID),
+        "We met on 2026-11-13 and will meet again on 2026-11-20 (Friday)."
+    );
+}
+
+#[test]
+fn what_was_resolved_and_what_was_left_open_is_counted() {
+    for (text, counts) in [
+        ("We met yesterday and meet again next Friday, on 2027-01-01 or tomorrow.", (2, 1)),
+        ("We meet next Friday.", (0, 1)),
+        ("We meet on Fridays.", (0, 0)),
+        ("We meet on 2026-11-20 (Friday).", (0, 0)),
+    ] {
+        let done = resolve(text, SAID);
+        assert_eq!((done.resolved, done.left_open), counts, "{text}");
+        assert_eq!(done.text == text, counts == (0, 0), "{text}");
+    }
+    assert_eq!(resolve_ahead("Die Demo ist Freitag.", SAID).text, "Die Demo ist 2026-11-20 (Freitag).");
+    assert_eq!(resolve_ahead("Freeze on the 3rd.", SAID).text, "Freeze on 2026-12-03 (the 3rd).");
+}
+
+#[test]
+fn questions_in_other_languages_name_days() {
+    let day = |day: i8| Days::Between(date(2026, 11, day), date(2026, 11, day));
+    for (text, days) in [
+        ("Was haben wir gestern beschlossen?", vec![day(15)]),
+        ("上周五修了什么？", vec![day(13)]),
+        ("¿Qué pasó el viernes pasado?", vec![day(13)]),
+        ("Was ist Freitag?", vec![]),
+    ] {
+        assert_eq!(asked(text, &[], SAID).days, days, "{text}");
+    }
+}
+
+#[test]
 fn absolute_dates_are_the_same_whenever_they_are_read() {
     for said in [SAID, date(1999, 1, 1)] {
         table(
@@ -159,6 +370,13 @@ fn ordinary_words_names_and_code_are_no_dates() {
         "2026-02-30",
         "It lasts 3 weeks.",
         "over the next week",
+        "Meet me on the 3rd floor.",
+        "It worked on the 2nd try",
+        "The 3rd is broken.",
+        "Payday is on the 15th",
+        "Rent is due on the 1st of every month",
+        "Jada is married to Heidi Montag and to David Ayer",
+        "我写了十来年 Java",
     ] {
         assert_eq!(read(text, SAID), Vec::<String>::new(), "{text}");
     }
@@ -251,6 +469,26 @@ fn prose() -> impl Strategy<Value = String> {
         "🙂",
         "'s",
         "every",
+        "after",
+        "the monday",
+        "the 27th",
+        "from",
+        "Freitag",
+        "nächsten",
+        "am 27.",
+        "bis",
+        "in drei Tagen",
+        "morgen",
+        "el viernes",
+        "que viene",
+        "le 3 mars",
+        "le 27",
+        "hier",
+        "fin du mois",
+        "金曜日",
+        "来週",
+        "27日",
+        "まで",
     ];
     proptest::collection::vec((proptest::sample::select(PARTS), proptest::sample::select(vec![" ", " ", ""])), 0..24)
         .prop_map(|parts| parts.into_iter().map(|(part, gap)| format!("{part}{gap}")).collect())

@@ -1,11 +1,11 @@
 //! What a question asks: its words with the forms they may take in a document, the days and people it names, and what
 //! kind of answer it wants.
 
-use super::dates::{self, Days};
 use super::index::Index;
 use super::rank::Weights;
 use super::text::{self, Piece};
 use super::{Query, spelling, words};
+use crate::dates::{self, Days};
 use std::collections::HashSet;
 
 /// A question of more words than this is a text; its rarest words say what it is about.
@@ -57,7 +57,7 @@ impl Question {
     pub(super) fn of(query: &Query<'_>, index: &Index) -> Self {
         let asked = Asked::read(query.text);
         let all: Vec<String> = asked.iter().map(|asked| asked.word.clone()).collect();
-        let dates = dates::dates(&all, query.now.date());
+        let dates = dates::asked(query.text, &all, query.now.date());
         let (speaker, names) = speakers(&all, index);
         let mut concepts: Vec<Concept> = Vec::new();
         let mut seen = HashSet::new();

@@ -1,5 +1,6 @@
 //! The order of documents for a question: signals, their sum, and what each hit says for itself.
 
+use super::dates;
 use super::evidence::Evidence;
 use super::index::{BREAK, Entry, Index, NONE};
 use super::kin::{self, Akin};
@@ -351,7 +352,7 @@ impl<'a> Ranking<'a> {
         let fit = |entry: &Entry| {
             let time = entry.time.and_then(|seconds| Timestamp::from_second(seconds).ok())?;
             let date = zone.to_datetime(time).date();
-            Some(self.question.days.iter().map(|days| days.fit(date)).fold(0.0, f32::max))
+            Some(self.question.days.iter().map(|days| dates::fit(*days, date)).fold(0.0, f32::max))
         };
         self.index.entries.iter().map(|entry| fit(entry).unwrap_or(0.0)).collect()
     }

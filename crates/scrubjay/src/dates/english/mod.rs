@@ -1,19 +1,27 @@
 //! The English part of the grammar.
 
+mod around;
+mod reckoned;
+
 use super::calendar::{self, Unit};
 use super::tense::{self, Tense};
 use super::words::{self, Word};
 use super::{Found, Granularity, Reading, month_day, numeric};
+use around::{Around, TENS, is_habit, is_period, is_weekday};
 use jiff::civil::{Date, Weekday};
 use std::ops::Range;
 
-/// The dates among `words`.
-pub(super) fn find(text: &str, words: &[Word<'_>], said: Date) -> Vec<Found> {
-    let mut found = Vec::new();
+/// The dates among `words`. Some are reckoned from a date before them, which may be one of the `others` that were found already.
+pub(super) fn find(text: &str, words: &[Word<'_>], said: Date, others: &[Found]) -> Vec<Found> {
+    let mut found: Vec<Found> = Vec::new();
     let mut at = 0;
     while at < words.len() {
         let read = in_digits(text, words, at, said).or_else(|| {
-            let (length, reading) = read(words, at, said)?;
+            let start = words[at].span.start;
+            let before = || others.iter().chain(&found).filter(|date| date.span.end <= start);
+            let anchor =
+                (words[at].lower == "the").then(before).and_then(|dates| dates.max_by_key(|date| date.span.end));
+            let (length, reading) = read(&Here { words, at, said, anchor })?;
             Some((words[at].span.start..words[at + length - 1].span.end, reading))
         });
         let Some((span, Reading { when, granularity, kind })) = read else {
@@ -34,18 +42,21 @@ pub(super) fn find(text: &str, words: &[Word<'_>], said: Date) -> Vec<Found> {
 fn in_digits(text: &str, words: &[Word<'_>], at: usize, said: Date) -> Option<(Range<usize>, Reading)> {
     let (span, reading) = numeric::read(text, words[at].span.start)?;
     let length = words[at..].iter().take_while(|word| word.span.start < span.end).count();
-    let here = Here { words, at, said };
+    let here = Here { words, at, said, anchor: None };
     matches!(here.surroundings(length, &reading), Around::Free).then_some((span, reading))
 }
 
-/// What the words that begin at `at` say, and how many they are.
-fn read(words: &[Word<'_>], at: usize, said: Date) -> Option<(usize, Reading)> {
-    let here = Here { words, at, said };
-    let (length, reading) = month_day::read(words, at, said)
+/// What the words that begin here say, and how many they are.
+fn read(here: &Here<'_, '_>) -> Option<(usize, Reading)> {
+    let (length, reading) = month_day::read(here.words, here.at, here.said)
         .or_else(|| here.counted())
+        .or_else(|| here.weeks_from_weekday())
+        .or_else(|| here.after_another())
         .or_else(|| here.named_day())
         .or_else(|| here.day_in_week())
         .or_else(|| here.day_in_month())
+        .or_else(|| here.weekday_with_day())
+        .or_else(|| here.day_alone())
         .or_else(|| here.end_of())
         .or_else(|| here.turned())
         .or_else(|| here.weekday_alone())?;
@@ -58,16 +69,14 @@ fn read(words: &[Word<'_>], at: usize, said: Date) -> Option<(usize, Reading)> {
 
 /// The weekday a full name means.
 pub(super) fn weekday(word: &Word<'_>) -> Option<Weekday> {
-    Some(match word.lower.as_str() {
-        "monday" => Weekday::Monday,
-        "tuesday" => Weekday::Tuesday,
-        "wednesday" => Weekday::Wednesday,
-        "thursday" => Weekday::Thursday,
-        "friday" => Weekday::Friday,
-        "saturday" => Weekday::Saturday,
-        "sunday" => Weekday::Sunday,
-        _ => return None,
-    })
+    weekday_named(&word.lower)
+}
+
+/// The weekday of this English name.
+pub(super) fn weekday_named(name: &str) -> Option<Weekday> {
+    const NAMES: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
+    let place = NAMES.iter().position(|known| *known == name)?;
+    Weekday::from_monday_zero_offset(i8::try_from(place).ok()?).ok()
 }
 
 /// The weekday a short name means. Only with a capital letter, and only where a weekday is expected: most are words.
@@ -94,7 +103,7 @@ pub(super) fn number(word: &str) -> Option<i64> {
     }
 }
 
-fn unit(word: &str) -> Option<Unit> {
+pub(super) fn unit(word: &str) -> Option<Unit> {
     Some(match word {
         "day" | "days" => Unit::Day,
         "week" | "weeks" => Unit::Week,
@@ -102,6 +111,12 @@ fn unit(word: &str) -> Option<Unit> {
         "year" | "years" => Unit::Year,
         _ => return None,
     })
+}
+
+/// "in two weeks" is when, not what: a date in its place needs a preposition.
+pub(super) fn needs_preposition(words: &str) -> bool {
+    let lower = words.to_lowercase();
+    lower.starts_with("in ") && lower.rsplit(' ').next().is_some_and(|last| unit(last).is_some())
 }
 
 /// "last", "this", "next": how far away.
@@ -114,16 +129,6 @@ pub(super) fn turn(word: &str) -> Option<i64> {
     })
 }
 
-/// What stands beside the words that were read.
-enum Around {
-    /// Nothing that changes them.
-    Free,
-    /// They are part of something that is reckoned from them.
-    Compound,
-    /// They name no particular day.
-    Recurring,
-}
-
 type Read = Option<(usize, Reading)>;
 
 /// A place among the words.
@@ -131,6 +136,8 @@ struct Here<'w, 'a> {
     words: &'w [Word<'a>],
     at: usize,
     said: Date,
+    /// The date before this place in the same text.
+    anchor: Option<&'w Found>,
 }
 
 impl Here<'_, '_> {
@@ -151,54 +158,6 @@ impl Here<'_, '_> {
         tense::of(self.words, self.at, self.at + length)
     }
 
-    /// "three weeks ago", "two days from now", "2 weeks after tomorrow", "in ten days".
-    fn counted(&self) -> Read {
-        let lead = usize::from(self.word(0) == "in");
-        let skip = isize::try_from(lead).ok()?;
-        let count = number(self.word(skip))?;
-        let unit = unit(self.word(skip + 1))?;
-        let day = |base: i64, sign: i64| {
-            let date = calendar::shift(calendar::shift(self.said, base, Unit::Day)?, sign * count, unit)?;
-            Some(Reading::relative(date, date, unit.into()))
-        };
-        if lead == 1 {
-            return self.in_future(day(0, 1)?);
-        }
-        let base = || match self.word(3) {
-            "today" | "now" => Some(0),
-            "tomorrow" => Some(1),
-            "yesterday" => Some(-1),
-            _ => None,
-        };
-        match self.word(2) {
-            "ago" => Some((3, day(0, -1)?)),
-            "from" | "after" => Some((4, day(base()?, 1)?)),
-            "before" => Some((4, day(base()?, -1)?)),
-            _ => None,
-        }
-    }
-
-    /// "in three days" is a date if something lies ahead, and else how long it took.
-    fn in_future(&self, reading: Reading) -> Read {
-        let takes = [
-            "done",
-            "finished",
-            "completed",
-            "finish",
-            "complete",
-            "built",
-            "learn",
-            "learned",
-            "times",
-            "once",
-            "twice",
-        ];
-        let goes_on = ["of", "or", "to", "after", "before", "from", "since", "and", "on", "'s", "'"];
-        let ahead = self.tense(3) == Some(Tense::Future);
-        let plain = !takes.contains(&self.word(-1)) && (!goes_on.contains(&self.word(3)) || self.word(4) == "time");
-        (ahead && plain).then_some((3, reading))
-    }
-
     /// "today", "the day after tomorrow", "this morning", "last night".
     fn named_day(&self) -> Read {
         let the = usize::from(self.word(0) == "the");
@@ -208,6 +167,7 @@ impl Here<'_, '_> {
             ("day", "before", "yesterday") => (3 + the, -2),
             _ if the == 1 => return None,
             ("today" | "tonight", ..) => (1, 0),
+            ("tomorrow", "week", "" | "." | "," | "!" | "?" | ";" | ")" | "¶") => (2, 8),
             ("tomorrow", ..) => (1, 1),
             ("yesterday", ..) => (1, -1),
             ("this", "morning" | "afternoon" | "evening", _) => (2, 0),
@@ -341,7 +301,7 @@ impl Here<'_, '_> {
     /// "Thursday": ahead or behind as its sentence says.
     fn weekday_alone(&self) -> Read {
         let word = self.words.get(self.at)?;
-        let expected = matches!(self.word(-1), "on" | "by" | "until" | "till");
+        let expected = matches!(self.word(-1), "on" | "by" | "until" | "till" | "before" | "after");
         let weekday = weekday(word).or_else(|| {
             abbreviated(word).filter(|day| expected && !matches!(day, Weekday::Saturday | Weekday::Sunday))
         })?;
@@ -409,162 +369,11 @@ impl Here<'_, '_> {
         };
         (to(self.word(1)) && day(Some(self.at + 2))) || (to(self.word(-1)) && day(self.at.checked_sub(2)))
     }
-
-    /// Whether the words beside these change what they mean.
-    fn surroundings(&self, length: usize, reading: &Reading) -> Around {
-        let after = isize::try_from(length).unwrap_or(isize::MAX);
-        let (before, further) = (self.word(-1), self.word(-2));
-        let next = self.word(after);
-        let in_another = next == "in" && self.word(after + 1) != "the";
-        let many =
-            (RECURRING.contains(&before) || in_another) && (self.weekday(0).is_some() || self.weekday(1).is_some());
-        if many
-            || matches!(before, "every" | "each")
-            || matches!(next, "of" | "mornings" | "afternoons" | "evenings" | "nights")
-        {
-            return Around::Recurring;
-        }
-        let reckoned = matches!(before, "after" | "before" | "from" | "following" | "to" | "in") && is_period(further);
-        let more = matches!((before, further), ("and", "hundred" | "thousand")) || TENS.contains(&before);
-        let either = matches!(before, "or" | "to") && number(further).is_some() && number(self.word(0)).is_some();
-        let joined =
-            is_period(before) || (matches!(before, "and" | ",") && is_period(further)) || turn(before).is_some();
-        let joined = joined || more || either || (is_period(next) && self.weekday(0).is_none()) || next == "end";
-        let starts = |word: &str| matches!(word, "starting" | "commencing" | "beginning");
-        let beginning = (starts(before) && is_period(further))
-            || (before == "on" && (is_period(further) || starts(further) && is_period(self.word(-3))));
-        let onward = matches!((next, self.word(after + 1)), ("after", "next") | ("before", "last"));
-        let narrowed = reading.granularity != Granularity::Day && reading.is_relative() && self.is_narrowed(length);
-        let week_of = (further, before) == ("/", "c");
-        let dated =
-            week_of || self.is_in_digits(length) || is_weekday(before) || (before == "," && is_weekday(further));
-        match VAGUE.contains(&before) || reckoned || joined || beginning || onward || narrowed || dated {
-            true => Around::Compound,
-            false => Around::Free,
-        }
-    }
-
-    /// Whether a week, month or year is only the larger part of what is said: "Friday afternoon next week", "Q3 this year".
-    fn is_narrowed(&self, length: usize) -> bool {
-        let next = self.word(isize::try_from(length).unwrap_or(isize::MAX));
-        let before = if self.word(-1) == "," { self.word(-2) } else { self.word(-1) };
-        let has_month = |at: Option<usize>| at.and_then(|at| self.words.get(at)).and_then(month_day::month).is_some();
-        let month = has_month(self.at.checked_sub(1)) || has_month(Some(self.at + length));
-        let part = before.contains(|c: char| c.is_ascii_digit())
-            || PARTS_OF_A_YEAR.iter().any(|part| [before, next].contains(part));
-        let goes_on =
-            matches!(next, "at" | "from" | "between" | "on" | "the") || next.starts_with(|c: char| c.is_ascii_digit());
-        month || part || goes_on || self.clause(length).any(is_weekday)
-    }
 }
-
-const PARTS_OF_A_YEAR: &[&str] = &[
-    "spring",
-    "summer",
-    "autumn",
-    "fall",
-    "winter",
-    "christmas",
-    "easter",
-    "thanksgiving",
-    "halloween",
-    "eve",
-    "ramadan",
-];
-
-/// Words before a day that make it one of many.
-const RECURRING: &[&str] = &[
-    "every",
-    "each",
-    "any",
-    "most",
-    "other",
-    "all",
-    "daily",
-    "weekly",
-    "first",
-    "second",
-    "third",
-    "fourth",
-    "fifth",
-    "cyber",
-    "easter",
-    "good",
-    "black",
-    "ash",
-    "palm",
-    "the",
-    "a",
-    "an",
-    "that",
-    "same",
-    "following",
-    "one",
-    "some",
-    "both",
-];
 
 /// Whether a time of day begins here: "8:30", "8 pm", "8am".
 pub(super) fn is_clock(words: &[Word<'_>]) -> bool {
     let lower = |at: usize| words.get(at).map_or("", |word| word.lower.as_str());
     let glued = lower(0).trim_start_matches(|c: char| c.is_ascii_digit());
     matches!(glued, "am" | "pm" | "a" | "p") || matches!(lower(1), ":" | "am" | "pm" | "a" | "p")
-}
-
-const TENS: &[&str] = &["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety", "hundred"];
-
-/// Words before a date that make it a part of it, or about it.
-const VAGUE: &[&str] = &[
-    "early",
-    "late",
-    "mid",
-    "later",
-    "earlier",
-    "of",
-    "than",
-    "over",
-    "about",
-    "around",
-    "almost",
-    "nearly",
-    "least",
-    "roughly",
-    "approximately",
-    "under",
-    "some",
-    "within",
-];
-
-fn is_period(word: &str) -> bool {
-    const OTHER: &[&str] = &[
-        "second",
-        "seconds",
-        "minute",
-        "minutes",
-        "hour",
-        "hours",
-        "weekday",
-        "weekdays",
-        "weekend",
-        "quarter",
-        "quarters",
-        "half",
-        "fortnight",
-        "decade",
-        "decades",
-        "century",
-        "season",
-    ];
-    unit(word).is_some() || OTHER.contains(&word)
-}
-
-/// Words of a sentence that tells what is always so.
-fn is_habit(word: &str) -> bool {
-    let habits = ["every", "each", "always", "usually", "weekly", "daily", "monthly", "biweekly", "weekends"];
-    habits.contains(&word) || word.strip_suffix('s').is_some_and(is_weekday)
-}
-
-fn is_weekday(word: &str) -> bool {
-    ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "tue", "thur", "thu", "fri"]
-        .contains(&word)
 }
