@@ -70,8 +70,6 @@ pub(super) const SOME: usize = 25;
 pub(super) const MOST: usize = 50;
 /// Tools whose answers bring nothing from outside.
 const OWN: &[&str] = &["Write", "Edit", "Tasks", "Plan", "Skill"];
-/// Those of them that say nothing but that something was done.
-const MUTE: &[&str] = &["Write", "Edit", "Tasks", "Plan"];
 /// What another agent wrote came through this.
 const AGENT: &str = "Agent";
 const QUOTED_CHARS: usize = 300;
@@ -200,11 +198,6 @@ pub(super) fn speaker(tool: &str) -> Speaker {
         "WebFetch" | "WebSearch" => Speaker::Web,
         name => Speaker::Tool(name.to_owned()),
     }
-}
-
-/// Whether a tool's answers say nothing that anybody wrote.
-pub(super) fn brings_nothing(tool: &str) -> bool {
-    MUTE.contains(&tool)
 }
 
 /// A tool that answered, and what it was asked for.

@@ -453,48 +453,6 @@ async fn what_a_page_and_a_readme_want_remembered_never_becomes_clean() {
     assert!(!clean.is_empty(), "{:?}", files(&memory));
 }
 
-// spec: D7
-// spec: X5
-#[tokio::test]
-async fn keep_doing_that_is_kept_with_what_it_confirms_unless_others_were_heard() {
-    for others in [false, true] {
-        let done = "I put the whole migration into one pull request.";
-        let extract = move |round: usize, prompt: &Prompt| {
-            let heard = prompt.history.iter().any(|one| one.text().contains("Keep doing it like that."));
-            let cites = json!(["Keep doing it like that.", done]);
-            let text = |kind: &str| {
-                note(kind, "The whole migration goes into one pull request.", "").replace("[\"\"]", &cites.to_string())
-            };
-            Ok(match round {
-                0 if heard => write(&place(prompt), "feedback_one.md", &text("feedback")),
-                1 if heard && others => write(&place(prompt), "project_one.md", &text("project")),
-                _ => Turn::text("nothing"),
-            })
-        };
-        let looks = Turn::call("Read", json!({ "file_path": "guide.md" }));
-        let model = if others { Scripted::new().then(looks) } else { Scripted::new() };
-        let model = Arc::new(model.afterwards(move |prompt| match rounds(prompt) {
-            Some(round) => extract(round, prompt),
-            None => Ok(Turn::text(done)),
-        }));
-        let (mut story, memory) = begun(Setting::new(model));
-        story.home.write("guide.md", "A request for each table.").unwrap();
-        for said in ["Add the migration, please.", "Yes, exactly. Keep doing it like that."] {
-            story.ask(said).await.unwrap();
-            settle(&mut story).await;
-        }
-        let (file, expected) =
-            if others { ("project_one.md", Trust::Tainted) } else { ("feedback_one.md", Trust::Confirmed) };
-        assert_eq!(files(&memory), [file]);
-        assert_eq!(trust(&memory, file), Some(expected));
-        let index = memory.with(|memory| memory.index().unwrap().text);
-        assert_eq!(index.contains(file), !others, "{index}");
-        let told = notices(&story);
-        let kept = if others { "Memory kept apart until you confirm it" } else { "Memory saved" };
-        assert!(told.iter().any(|one| one.starts_with(kept)), "{told:?}");
-    }
-}
-
 // spec: E8
 #[tokio::test(start_paused = true)]
 async fn on_exit_a_running_extraction_is_given_time_and_then_abandoned() {

@@ -29,11 +29,6 @@ impl Statement {
         let (message, at, plain) = (message.id.clone(), message.at, plain(&text));
         Self { speaker, message, at, text, plain }
     }
-
-    /// What the model said.
-    pub(super) fn by_model(message: &Message) -> Self {
-        Self::of(message, Speaker::Assistant, message.text())
-    }
 }
 
 /// Everything in these messages that may be cited. `ours` says whether a call's input leads into the memory or into past

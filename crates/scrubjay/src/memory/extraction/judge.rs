@@ -8,7 +8,7 @@ use super::super::{Kind, Memory, index, name};
 use super::draft::Draft;
 use super::evidence::{Statement, plain};
 use super::support::Cited;
-use super::{Grounds, vouching, worth};
+use super::{Grounds, worth};
 use crate::dates;
 use crate::digest::Digest;
 use crate::limits::Limits;
@@ -91,23 +91,17 @@ fn misplaced(path: &str) -> Option<String> {
     }
 }
 
-/// Clean where the person's own words carry it, confirmed where they vouched for what does, tainted where only others' do, refused
-/// where nobody's do.
+/// Clean where the user's own words carry it, tainted where only others' do, refused where nobody's do.
 fn basis<'a>(draft: &Draft, found: &[(&str, &'a Statement)], grounds: &Grounds, said: Date) -> Result<Basis, Refusal> {
     let added = draft.added(&grounds.limits);
     let by_person: Vec<_> = found.iter().copied().filter(|(_, one)| one.speaker == Speaker::Person).collect();
     let cited = |found: &[(&str, &'a Statement)]| Cited::of(found, &grounds.zone).beside(draft.before.as_deref());
     let whole = [added.name.as_str(), &added.description, &added.body].join("\n");
-    let borrows = |vouched: &[(&str, &'a Statement)]| grounds.borrowed(&whole, draft.before.as_deref(), vouched);
-    if !by_person.is_empty() && cited(&by_person).lacks(&added, said).is_none() && !borrows(&[]) {
+    let borrows = || grounds.borrowed(&whole, draft.before.as_deref());
+    if !by_person.is_empty() && cited(&by_person).lacks(&added, said).is_none() && !borrows() {
         return Ok(Basis::of(sources(&by_person, grounds)));
     }
-    let missing = cited(found).lacks(&added, said);
-    let vouched = missing.is_none() && vouching::carries(&grounds.vouched, found);
-    if vouched && !borrows(found) && !grounds.instructed_in(&whole) {
-        return Ok(Basis { sources: sources(found, grounds), trust: Trust::Confirmed });
-    }
-    if let Some(missing) = missing {
+    if let Some(missing) = cited(found).lacks(&added, said) {
         let shown: String = missing.chars().take(120).collect();
         return Err(Refusal::because(format!(
             "the cited words do not say \"{shown}\"; say only what was said, in those words, or cite where it was"
@@ -185,21 +179,12 @@ fn written(draft: &Draft, said: Date, limits: &Limits) -> (String, Vec<String>) 
 }
 
 impl Grounds {
-    /// Whether a text borrows from somebody who is not among these, and who is not the person.
-    fn borrowed(&self, text: &str, before: Option<&str>, vouched: &[(&str, &Statement)]) -> bool {
-        let is_known = |one: &&Statement| {
-            one.speaker == Speaker::Person || vouched.iter().any(|(_, known)| std::ptr::eq(*known, *one))
-        };
+    /// Whether a text borrows from somebody else than the user.
+    fn borrowed(&self, text: &str, before: Option<&str>) -> bool {
+        let is_known = |one: &&Statement| one.speaker == Speaker::Person;
         let (known, others): (Vec<&Statement>, Vec<&Statement>) = self.statements.iter().partition(is_known);
         let known = known.iter().map(|one| one.text.as_str()).chain(before);
         borrows(text, &known.flat_map(content_words).collect(), others.iter().map(|one| one.text.as_str()))
-    }
-
-    /// Whether a text borrows from an instruction file what the person did not say.
-    fn instructed_in(&self, text: &str) -> bool {
-        let person = self.statements.iter().filter(|one| one.speaker == Speaker::Person);
-        let own = person.flat_map(|one| content_words(&one.text)).collect();
-        borrows(text, &own, self.instructions.iter().map(String::as_str))
     }
 
     /// Where a quotation stands; the person's own words first.

@@ -13,7 +13,6 @@ mod judge;
 mod outright;
 mod scribe;
 mod support;
-mod vouching;
 mod worth;
 
 pub use draft::Draft;
@@ -41,7 +40,6 @@ pub(super) use evidence::{Heard, PASTED};
 use jiff::tz::TimeZone;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use vouching::Vouched;
 
 /// The errand's name, and the name under which its calls and failures are booked.
 pub const ERRAND: &str = Extracted::LAYER;
@@ -75,16 +73,14 @@ pub struct Grounds {
     found: Vec<Found>,
     /// Why nothing was found that was to be remembered.
     unheard: Vec<&'static str>,
-    /// Which of it vouches for what the model had said, where nobody else had spoken before.
-    vouched: Vec<Vouched>,
 }
 
 impl Grounds {
     /// Grounds on which nothing was said yet.
     pub fn new(session: SessionId, root: &Path, zone: TimeZone, limits: Arc<Limits>) -> Self {
         let (instructions, transcripts, root) = (Vec::new(), PathBuf::new(), resolve(root, ""));
-        let (statements, found, unheard, vouched) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { session, instructions, root, transcripts, zone, limits, statements, found, unheard, vouched }
+        let (statements, found, unheard) = (Vec::new(), Vec::new(), Vec::new());
+        Self { session, instructions, root, transcripts, zone, limits, statements, found, unheard }
     }
 
     /// The same, with instruction files that are read anyway.
@@ -102,19 +98,21 @@ impl Grounds {
     pub fn hearing(self, session: &[Arc<Message>], fresh: &[Arc<Message>], memory: &Path) -> Self {
         let places = [memory, &self.transcripts].map(|place| place.display().to_string());
         let is_ours = |input: &str| places.iter().any(|place| !place.is_empty() && input.contains(place));
-        // "Keep doing that" is new, and what it means was said before.
-        let answered = vouching::answered(session, fresh);
-        let heard: Vec<Arc<Message>> = answered.into_iter().chain(fresh).cloned().collect();
+        // A question of the model before the new messages tells an answer from a wish.
+        let heard: Vec<Arc<Message>> = answered(session, fresh).into_iter().chain(fresh).cloned().collect();
         let found = explicit::find(&heard, &self.zone);
-        let confirms = |message: &&Arc<Message>| {
-            found.iter().any(|one| one.confirms.as_ref().is_some_and(|done| done.message == message.id))
-        };
-        let confirmed = answered.filter(confirms).map(|answer| Statement::by_model(answer));
-        let statements = confirmed.into_iter().chain(evidence::statements(fresh, is_ours)).collect();
-        let vouched = vouching::vouched(&found, session);
+        let statements = evidence::statements(fresh, is_ours);
         let unheard = unheard(fresh, &found);
-        Self { statements, found, unheard, vouched, ..self }
+        Self { statements, found, unheard, ..self }
     }
+}
+
+/// The model's last words before the new messages.
+fn answered<'a>(session: &'a [Arc<Message>], fresh: &[Arc<Message>]) -> Option<&'a Arc<Message>> {
+    let begins = session.iter().position(|message| fresh.first().is_some_and(|first| first.id == message.id))?;
+    let spoke = |message: &&Arc<Message>| matches!(message.origin, Origin::Model | Origin::Person);
+    let last = session[..begins].iter().rev().filter(spoke).find(|message| !message.text().trim().is_empty());
+    last.filter(|message| message.origin == Origin::Model)
 }
 
 /// Whether a sentence is nothing but the wish that something is remembered, and not one among others or of somebody else.

@@ -6,7 +6,7 @@ use super::super::journal::Cause;
 use super::super::likeness::{Taken, is_contrary};
 use super::super::recall::content_words;
 use super::super::store::{Change, Edit};
-use super::super::{Entry, Kind, Memory, Scope, Team, Topic, scope_of};
+use super::super::{Entry, Memory, Scope, Team, Topic, scope_of};
 use super::draft::Draft;
 use super::{Scribe, begins_with_remember};
 
@@ -37,14 +37,7 @@ impl Scribe {
     /// A memory of its own, unless one says the contrary: then that one says this from now on, and its history the rest.
     fn draft(&self, topic: &Topic, found: &Found) -> Draft {
         let limits = &self.grounds.limits;
-        let cites = std::iter::once(&found.quote).chain(found.confirms.as_ref().map(|done| &done.quote));
-        let cites: Vec<String> = cites.cloned().collect();
-        // What might be somebody else's words is no rule until the person has looked at it.
-        let apart = found.confirms.is_some() && !self.grounds.vouched.iter().any(|vouched| vouched.is(found));
-        if apart {
-            let topic = Topic { kind: Kind::Project, ..topic.clone() };
-            return Draft { path: topic.file_name(), text: topic.text(), cites, before: None };
-        }
+        let cites = vec![found.quote.clone()];
         let contrary = self.memory.with(|memory| {
             let new = Taken::of("", topic);
             let mut alike = memory.list().filter(|entry| entry.kind == topic.kind);
