@@ -4,6 +4,7 @@ use super::words::masked;
 use crate::memory::topic::Kind;
 use crate::prose::is_verb;
 use regex::{Regex, RegexSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 /// What a statement is, by how it opens.
@@ -69,56 +70,14 @@ impl Form {
     }
 }
 
-/// What else in a sentence or a message decides.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sign {
-    Ask,
-    Doubt,
-    Moment,
-    Point,
-    Lasting,
-    Work,
-    Leisure,
-    Vague,
-    Never,
-    Back,
-    Private,
-    Role,
-    Material,
-    Pasted,
-    Signed,
-    Lead,
+/// Where a sign of `signs.txt` is in a text.
+pub(super) fn place_of(sign: &str, text: &str) -> Option<usize> {
+    LISTS.signs.get(sign).and_then(|pattern| pattern.find(text)).map(|found| found.start())
 }
 
-const SIGNS: [(Sign, &str); 16] = [
-    (Sign::Ask, "ask"),
-    (Sign::Doubt, "doubt"),
-    (Sign::Moment, "moment"),
-    (Sign::Point, "point"),
-    (Sign::Lasting, "lasting"),
-    (Sign::Work, "work"),
-    (Sign::Leisure, "leisure"),
-    (Sign::Vague, "vague"),
-    (Sign::Never, "never"),
-    (Sign::Back, "back"),
-    (Sign::Private, "private"),
-    (Sign::Role, "role"),
-    (Sign::Material, "material"),
-    (Sign::Pasted, "pasted"),
-    (Sign::Signed, "signed"),
-    (Sign::Lead, "lead"),
-];
-
-impl Sign {
-    /// Where the sign is in a text.
-    pub(super) fn start_in(self, text: &str) -> Option<usize> {
-        let pattern = LISTS.signs.iter().find(|(sign, _)| *sign == self).map(|(_, pattern)| pattern);
-        pattern.and_then(|pattern| pattern.find(text)).map(|found| found.start())
-    }
-
-    pub(super) fn is_in(self, text: &str) -> bool {
-        self.start_in(text).is_some()
-    }
+/// Whether a sign of `signs.txt` is in a text.
+pub(super) fn has(sign: &str, text: &str) -> bool {
+    place_of(sign, text).is_some()
 }
 
 struct Lists {
@@ -126,7 +85,7 @@ struct Lists {
     patterns: Vec<Regex>,
     /// All patterns at once: most sentences match none.
     set: RegexSet,
-    signs: Vec<(Sign, Regex)>,
+    signs: BTreeMap<&'static str, Regex>,
     verbs: Vec<&'static str>,
 }
 
@@ -166,9 +125,10 @@ impl Lists {
         let compiled = |(what, _, pattern): (&str, &str, &str)| Form::read(what).zip(Regex::new(&whole(pattern)).ok());
         let (forms, patterns): (Vec<Form>, Vec<Regex>) = rows(openers).filter_map(compiled).unzip();
         let set = RegexSet::new(patterns.iter().map(Regex::as_str)).unwrap_or_default();
-        let sign = |(sign, name): (Sign, &str)| Some((sign, Regex::new(&sign_of(signs, name)).ok()?));
+        let names: BTreeSet<&str> = rows(signs).map(|(name, ..)| name).filter(|name| *name != "verb").collect();
+        let sign = |name: &'static str| Some((name, Regex::new(&sign_of(signs, name)).ok()?));
         let verbs = rows(signs).filter(|(what, ..)| *what == "verb").flat_map(|(.., words)| words.split(' '));
-        Self { forms, patterns, set, signs: SIGNS.into_iter().filter_map(sign).collect(), verbs: verbs.collect() }
+        Self { forms, patterns, set, signs: names.into_iter().filter_map(sign).collect(), verbs: verbs.collect() }
     }
 }
 
@@ -176,7 +136,7 @@ impl Lists {
 fn sign_of(signs: &'static str, name: &str) -> String {
     let of_it = rows(signs).filter(|(what, ..)| *what == name);
     let each = of_it.map(|(_, language, pattern)| match language {
-        "*" | "zh" | "ja" => regex(pattern),
+        "*" | "zh" => regex(pattern),
         _ => format!(r"\b(?:{})\b", regex(pattern)),
     });
     let any = each.collect::<Vec<_>>().join("|");
@@ -193,7 +153,7 @@ pub(super) struct Opening<'a> {
 
 /// The sentence behind words that only lead up to it.
 pub(super) fn behind_lead(sentence: &str) -> &str {
-    let lead = LISTS.signs.iter().find(|(sign, _)| *sign == Sign::Lead).and_then(|(_, lead)| lead.find(sentence));
+    let lead = LISTS.signs.get("lead").and_then(|lead| lead.find(sentence));
     &sentence[lead.map_or(0, |lead| lead.end())..]
 }
 
@@ -246,8 +206,10 @@ mod tests {
         let lists = Lists::read(openers, signs);
         assert_eq!(lists.patterns.len(), rows(openers).filter(|(what, ..)| *what != "let").count());
         assert_eq!(lists.set.len(), lists.patterns.len());
-        assert_eq!(lists.signs.len(), SIGNS.len());
-        let known = |what: &str| what == "verb" || SIGNS.iter().any(|(_, name)| *name == what);
-        assert!(rows(signs).all(|(what, ..)| known(what)));
+        let names: BTreeSet<&str> = rows(signs).map(|(what, ..)| what).filter(|what| *what != "verb").collect();
+        assert_eq!(names, lists.signs.keys().copied().collect());
+        let code = include_str!("mod.rs");
+        let used = code.split("has(\"").chain(code.split("is(\"")).skip(1).filter_map(|rest| rest.split('"').next());
+        assert!(used.filter(|name| name.chars().all(char::is_lowercase)).all(|name| names.contains(name)));
     }
 }

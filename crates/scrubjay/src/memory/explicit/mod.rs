@@ -21,7 +21,7 @@ use crate::prose::{Sentence, Voice, one_line, sentences};
 use crate::secrets;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use lists::{Form, Opening, Sign, behind_lead, is_task, opening, serves_task};
+use lists::{Form, Opening, behind_lead, has, is_task, opening, place_of, serves_task};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use words::{Tongue, masked};
@@ -80,7 +80,7 @@ pub fn find(messages: &[Arc<Message>], zone: &TimeZone) -> Vec<Found> {
                 Reading { message, day, was_asked, previous, shown: &shown }.read_into(&mut all);
                 (was_asked, previous) = (false, Some(&message.id));
             }
-            Origin::Model if !message.text().trim().is_empty() => was_asked = Sign::Ask.is_in(message.text().trim()),
+            Origin::Model if !message.text().trim().is_empty() => was_asked = has("ask", message.text().trim()),
             Origin::Tool | Origin::Instructions => shown.extend(message.text().lines().map(content_words)),
             _ => {}
         }
@@ -137,16 +137,16 @@ impl Reading<'_> {
         let text = own(self.message);
         let mask = masked(&text);
         let sentences = own_sentences(&text, &mask);
-        if sentences.iter().any(|sentence| Sign::Private.is_in(sentence.mask)) {
+        if sentences.iter().any(|sentence| has("private", sentence.mask)) {
             return all.truncate(self.before(all));
         }
-        if sentences.iter().any(|sentence| Sign::Role.is_in(sentence.mask)) {
+        if sentences.iter().any(|sentence| has("role", sentence.mask)) {
             return;
         }
         let mut here: Vec<Found> = Vec::new();
         let mut last: Option<(usize, Form)> = None;
         for (at, sentence) in sentences.iter().enumerate() {
-            if Sign::Back.is_in(sentence.mask) {
+            if has("back", sentence.mask) {
                 // The statement before it in this message, or else those of the message before.
                 if here.pop().is_none() {
                     all.truncate(self.before(all));
@@ -178,12 +178,15 @@ impl Reading<'_> {
     fn explicit<'s>(&self, sentence: &Own<'s>, all: &[Own<'_>]) -> Option<Opening<'s>> {
         let opening = opening(sentence.text, sentence.mask)?;
         let form = opening.form;
-        let is = |sign: Sign| sign.is_in(sentence.mask);
-        if is(Sign::Ask) || is(Sign::Doubt) || Sign::Never.is_in(sentence.text) {
+        let is = |sign: &str| has(sign, sentence.mask);
+        if form == Form::Forget && !is("ask") {
+            return Some(opening);
+        }
+        if is("ask") || is("doubt") || has("never", sentence.text) {
             return None;
         }
         let body = behind_lead(sentence.mask);
-        let is_vague = form == Form::Remember && Sign::Vague.is_in(opening.what.trim());
+        let is_vague = form == Form::Remember && has("vague", opening.what.trim());
         if is_vague || serves_task(form, body) {
             return None;
         }
@@ -192,12 +195,12 @@ impl Reading<'_> {
         }
         let has_task = || all.iter().any(|other| is_task(other.text));
         let first = body.split([',', ';', '，', '；', '—']).next().unwrap_or(body);
-        let points = Sign::Point.is_in(first);
+        let points = has("point", first);
         let holds = match form {
-            Form::Rule => !is(Sign::Moment) && !points && (is(Sign::Lasting) || !has_task()),
-            Form::Ban => !is(Sign::Moment) && !points && is(Sign::Lasting),
-            Form::Wish => !is(Sign::Moment) && !points && is(Sign::Work) && !self.is_answer(sentence),
-            Form::Decision => is(Sign::Work) && !is(Sign::Leisure) && !points,
+            Form::Rule => !is("moment") && !points && (is("lasting") || !has_task()),
+            Form::Ban => !is("moment") && !points && is("lasting"),
+            Form::Wish => !is("moment") && !points && is("work") && !self.is_answer(sentence),
+            Form::Decision => is("work") && !is("leisure") && !points,
             Form::Deadline => self.is_ahead(opening.what),
             _ => true,
         };
@@ -207,7 +210,7 @@ impl Reading<'_> {
 
     /// "I prefer the small one" right after a question is an answer and no rule.
     fn is_answer(&self, sentence: &Own<'_>) -> bool {
-        self.was_asked && !Sign::Lasting.is_in(sentence.mask)
+        self.was_asked && !has("lasting", sentence.mask)
     }
 
     /// Whether a tool has just shown the same: it can be read there again.
@@ -223,10 +226,10 @@ impl Reading<'_> {
 
     /// "…. Remember this." is about the sentences before it.
     fn all_of(&self, text: &str, before: &[Own<'_>]) -> Option<Found> {
-        let meant: Vec<&Own<'_>> = before.iter().filter(|sentence| !Sign::Ask.is_in(sentence.mask)).collect();
+        let meant: Vec<&Own<'_>> = before.iter().filter(|sentence| !has("ask", sentence.mask)).collect();
         let (first, last) = (meant.first()?, meant.last()?);
         let quote = &text[first.at..last.at + last.text.len()];
-        if quote.len() > LONGEST || Sign::Never.is_in(quote) || !secrets::scan(quote).is_empty() {
+        if quote.len() > LONGEST || has("never", quote) || !secrets::scan(quote).is_empty() {
             return None;
         }
         let statement = meant.iter().map(|sentence| one_line(sentence.text)).collect::<Vec<_>>().join(" ");
@@ -243,7 +246,7 @@ impl Reading<'_> {
         if opening.form == Form::Forget {
             return Some(self.saying(Said::Forget(words::ended(opening.what).to_owned()), sentence.text));
         }
-        let reason = next.filter(|next| words::is_reason(next.text) && !Sign::Ask.is_in(next.mask));
+        let reason = next.filter(|next| words::is_reason(next.text) && !has("ask", next.mask));
         Some(self.topic(opening, sentence.text, reason.map(|next| next.text)))
     }
 
@@ -309,10 +312,10 @@ fn how(form: Form, tongue: Tongue) -> String {
 
 /// The sentences that are the user's own: not pasted, not too long, and not the material of a task ("translate this: …").
 fn own_sentences<'a>(text: &'a str, mask: &'a str) -> Vec<Own<'a>> {
-    if Sign::Signed.is_in(text) {
+    if has("signed", text) {
         return Vec::new();
     }
-    let end = Sign::Pasted.start_in(text).unwrap_or(text.len());
+    let end = place_of("pasted", text).unwrap_or(text.len());
     let mut own = Vec::new();
     for Sentence { text: sentence, at, voice } in sentences(&text[..end]) {
         let (to, rest) = (at + sentence.len(), &text[at + sentence.len()..]);
@@ -321,8 +324,8 @@ fn own_sentences<'a>(text: &'a str, mask: &'a str) -> Vec<Own<'a>> {
         }
         let gap = rest.len() - rest.trim_start().len();
         let ends_paragraph = rest[..gap].matches('\n').count() > 1 && gap < rest.len();
-        let asks = || Sign::Ask.is_in(sentence) || is_task(sentence) || sentence.ends_with([':', '：']);
-        if Sign::Material.is_in(sentence) || (ends_paragraph && asks()) {
+        let asks = || has("ask", sentence) || is_task(sentence) || sentence.ends_with([':', '：']);
+        if has("material", sentence) || (ends_paragraph && asks()) {
             break;
         }
     }
