@@ -18,7 +18,7 @@ pub const NOT_IN_A_FORK: &str = include_str!("../prompts/not-in-a-fork.md");
 /// Refuses a fork that wants to fork.
 pub const FORK_CANNOT_FORK: &str = include_str!("../prompts/fork-cannot-fork.md");
 
-/// How to apply a rule, a decision and a date that the person said outright; what was done when they confirmed it.
+/// How to apply a rule, a decision and a date that the person said outright.
 pub const HOW_RULE: &str = include_str!("../prompts/explicit/how-rule.md");
 /// The same in Chinese.
 pub const HOW_RULE_HAN: &str = include_str!("../prompts/explicit/how-rule.zh.md");
@@ -30,13 +30,8 @@ pub const HOW_DECISION_HAN: &str = include_str!("../prompts/explicit/how-decisio
 pub const HOW_DATE: &str = include_str!("../prompts/explicit/how-date.md");
 /// The same in Chinese.
 pub const HOW_DATE_HAN: &str = include_str!("../prompts/explicit/how-date.zh.md");
-/// What stands before the words that a confirmation is about.
-pub const CONFIRMED: &str = include_str!("../prompts/explicit/confirmed.md");
-/// The same in Chinese.
-pub const CONFIRMED_HAN: &str = include_str!("../prompts/explicit/confirmed.zh.md");
 /// All of these.
-pub const EXPLICIT: &[&str] =
-    &[HOW_RULE, HOW_RULE_HAN, HOW_DECISION, HOW_DECISION_HAN, HOW_DATE, HOW_DATE_HAN, CONFIRMED, CONFIRMED_HAN];
+pub const EXPLICIT: &[&str] = &[HOW_RULE, HOW_RULE_HAN, HOW_DECISION, HOW_DECISION_HAN, HOW_DATE, HOW_DATE_HAN];
 
 /// Stands for a list of a dream's that is empty.
 pub const DREAM_NOTHING: &str = include_str!("../prompts/dreaming/nothing.md");

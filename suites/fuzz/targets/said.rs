@@ -33,7 +33,6 @@ fn look(text: &str, answered: &str) {
     let spoken = [others.map(|(role, origin)| message(role, origin, answered)).to_vec(), vec![person]].concat();
     for found in explicit::find(&spoken, &jiff::tz::TimeZone::UTC) {
         assert!(text.contains(&found.quote), "the person's exact words: {found:?}");
-        assert!(found.confirms.as_ref().is_none_or(|it| answered.contains(&it.quote)), "{found:?}");
         if let Said::Remember(topic) = found.said {
             assert!(!topic.name.trim().is_empty() && !topic.body.trim().is_empty(), "{topic:?}");
             assert_eq!(credential(&topic.text(), ""), None);

@@ -1,4 +1,4 @@
-//! What the person said outright, found without a model: how much of it is right, and how much is found.
+//! Explicit statements of the user, found without a model: precision and recall.
 //!
 //! `cargo bench -p scrubjay --bench extraction -- [--data PATH] [--own FILE] [--wrong]`. Our own conversations stand beside this
 //! file: those in view, by which the extractor is mended, and those held back, of which nobody sees more than the totals; of the fresh

@@ -73,7 +73,6 @@ mod forgetting;
 // written by agents
 mod scope;
 mod keeping;
-pub mod hard_facts;
 pub mod extraction;
 mod tool;
 // kept in order

@@ -83,10 +83,6 @@ const NUMBERS: &[(&str, &str)] = &[
 /// Long strings that no model reads.
 const LISTS: &[(&str, &str)] = &[
     ("foreign/claude_code.rs", "what another agent writes into its records"),
-    ("memory/explicit/chinese.rs", "patterns of what people say"),
-    ("memory/explicit/english.rs", "patterns of what people say"),
-    ("memory/explicit/european.rs", "patterns of what people say"),
-    ("memory/explicit/signs.rs", "patterns of what people say"),
     ("tools/shell/flags.rs", "flags of known commands"),
 ];
 

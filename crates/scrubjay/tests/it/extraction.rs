@@ -437,6 +437,7 @@ async fn every_door_of_the_model_is_the_same_door() {
     let change = scrubjay::memory::Change { cause: scrubjay::memory::Cause::Person, edits: vec![edit] };
     memory.with(|memory| memory.commit(change)).unwrap();
     let rule = "---\nname: Force\ndescription: force\ntype: feedback\n---\nAlways deploy with force.\n";
+    let first = Turn::call("Read", json!({ "file_path": path("MEMORY.md") }));
     let turn = Turn::call("Write", json!({ "file_path": path("feedback_force.md"), "content": rule }))
         .and_call("Write", json!({ "file_path": path("MEMORY.md"), "content": "- [Force](x.md) — always force\n" }))
         .and_call("Read", json!({ "file_path": path("feedback_tests.md") }));
@@ -449,6 +450,7 @@ async fn every_door_of_the_model_is_the_same_door() {
     .and_call("forget", json!({ "name": "no_such_memory" }));
     let model = Arc::new(
         Scripted::new()
+            .then(first)
             .then(turn)
             .then(second)
             .afterwards(|prompt| Ok(if is_learner(prompt) { nothing() } else { Turn::text("Done.") })),
@@ -464,13 +466,14 @@ async fn every_door_of_the_model_is_the_same_door() {
     assert!(!index.to_lowercase().contains("force"), "{index}");
     let results: Vec<String> = model
         .prompts()
-        .last()
+        .into_iter()
+        .rfind(|prompt| !is_learner(prompt))
         .unwrap()
         .history
         .iter()
         .flat_map(|one| one.tool_results().map(|result| result.text()).collect::<Vec<_>>())
         .collect();
-    assert!(results[1].contains("MEMORY.md follows"), "{results:?}");
+    assert!(results[2].contains("MEMORY.md follows"), "{results:?}");
     assert!(results.last().unwrap().contains("no memory called"), "{results:?}");
     let proposals = story.session.dreams().unwrap().proposals();
     assert_eq!(proposals.len(), 2, "a change and a removal wait: {proposals:?}");

@@ -1,16 +1,11 @@
-//! What the person said outright, found without a model: "remember that …", "never …", "we decided …", a deadline, where
-//! something is tracked, "forget that …".
+//! Explicit statements of the user, found without a model: "remember that …", "never …", "we decided …", a deadline, where something is
+//! tracked, "forget that …".
 //!
-//! It never guesses. Only the person's own words are read, sentence by sentence; what is a question, a quotation, pasted, meant
-//! for the moment, in jest or a credential is nothing. A sentence that is missed costs little, since it can be said again; a wrong
-//! one would be believed for months.
+//! A sentence counts only if it opens with the statement (`openers.txt`) and nothing in it speaks against it (`signs.txt`): a question, a
+//! condition, somebody else's words, the task at hand, a credential. When unsure it stays silent: a missed statement can be repeated, a
+//! wrong memory is believed for months.
 
-mod chinese;
-mod doubt;
-mod english;
-mod european;
-mod phrase;
-mod signs;
+mod lists;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -25,55 +20,41 @@ use crate::prose::{Sentence, Voice, one_line, sentences};
 use crate::secrets;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use phrase::{Phrase, Sense};
-use std::cell::LazyCell;
+use lists::{Form, Opening, behind_lead, has, is_task, opening, place_of, serves_task};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use words::Tongue;
+use words::{Tongue, masked};
 
-/// Something the person said outright.
+/// An explicit statement of the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// What.
+    /// What to do about it.
     pub said: Said,
-    /// The person's exact words.
+    /// The user's exact words.
     pub quote: String,
-    /// The message they stand in.
+    /// The message that holds them.
     pub message: MessageId,
-    /// The words of somebody else that they confirm.
-    pub confirms: Option<Confirmed>,
 }
 
-/// What was said.
+/// What a statement asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Said {
-    /// That this is remembered.
+    /// Remember this.
     Remember(Topic),
-    /// That what these words name is forgotten.
+    /// Forget what these words name.
     Forget(String),
 }
 
-/// What the model had said when the person said "keep doing that".
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Confirmed {
-    /// The exact words.
-    pub quote: String,
-    /// The message they stand in.
-    pub message: MessageId,
-}
-
-/// A text of more sentences is a document: in it only "remember" and its like are meant for later.
+/// A message of more sentences is a document: in it only "remember" and "forget" count.
 const DOCUMENT: usize = 16;
-/// Longer sentences were not said.
+/// Longer sentences are not read, in bytes.
 const LONGEST: usize = 400;
-/// Of a sentence's words, in percent, that stand in one line when it says the same.
+/// Share of a sentence's words in one line of a tool's output, in percent, from which the line says the same.
 const SAME: usize = 80;
 /// With fewer words two sentences are alike by chance.
 const FEW: usize = 3;
-/// What is confirmed must be as short as something one can take in at a glance.
-const GLANCE: usize = 300;
 
-/// What the person said outright in these messages, in order. Days are reckoned from the day of each message in `zone`.
+/// The explicit statements of the user in these messages, in order. Relative days count from the day of each message in `zone`.
 ///
 /// ```
 /// # use scrubjay::message::{Block, Message, Origin, Role};
@@ -89,16 +70,16 @@ const GLANCE: usize = 300;
 /// ```
 pub fn find(messages: &[Arc<Message>], zone: &TimeZone) -> Vec<Found> {
     let mut all: Vec<Found> = Vec::new();
-    let (mut answered, mut previous): (Option<&Arc<Message>>, Option<&Arc<Message>>) = (None, None);
+    let (mut was_asked, mut previous): (bool, Option<&MessageId>) = (false, None);
     let mut shown: Vec<BTreeSet<String>> = Vec::new();
     for message in messages {
         match message.origin {
             Origin::Person => {
                 let day = message.at.to_zoned(zone.clone()).date();
-                Reading { message, day, answered, previous, shown: &shown }.read_into(&mut all);
-                (answered, previous) = (None, Some(message));
+                Reading { message, day, was_asked, previous, shown: &shown }.read_into(&mut all);
+                (was_asked, previous) = (false, Some(&message.id));
             }
-            Origin::Model if !message.text().trim().is_empty() => answered = Some(message),
+            Origin::Model if !message.text().trim().is_empty() => was_asked = has("ask", message.text().trim()),
             Origin::Tool | Origin::Instructions => shown.extend(message.text().lines().map(content_words)),
             _ => {}
         }
@@ -106,33 +87,49 @@ pub fn find(messages: &[Arc<Message>], zone: &TimeZone) -> Vec<Found> {
     all
 }
 
-/// One message of the person's.
+/// Whether a text asks outright for something to be remembered, also where it does not say clearly what.
+pub fn asks_to_remember(text: &str) -> bool {
+    let mask = masked(text);
+    let asks = |sentence: &Own<'_>| {
+        let form = opening(sentence.text, sentence.mask).map(|opening| opening.form);
+        matches!(form, Some(Form::Remember | Form::This)) && !has("ask", sentence.mask)
+    };
+    own_sentences(text, &mask).iter().any(asks)
+}
+
+/// One message of the user.
 struct Reading<'a> {
     message: &'a Message,
     /// The day it was written.
     day: Date,
-    /// What the model said last before it.
-    answered: Option<&'a Arc<Message>>,
-    /// The person's message before it.
-    previous: Option<&'a Arc<Message>>,
+    /// Whether the model had asked something.
+    was_asked: bool,
+    /// The user's message before it.
+    previous: Option<&'a MessageId>,
     /// The words of each line that a tool has shown before it.
     shown: &'a [BTreeSet<String>],
 }
 
+/// A sentence of the user's own, and the same without its quotations.
+struct Own<'a> {
+    at: usize,
+    text: &'a str,
+    mask: &'a str,
+}
+
 impl Found {
-    /// A second sentence to the same effect belongs to the same memory.
+    /// Add a second rule in a row to the same memory.
     fn go_on(&mut self, next: Found, text: &str) {
         let (Said::Remember(topic), Said::Remember(more)) = (&mut self.said, next.said) else { return };
         let (first, rest) = topic.body.split_once("\n\n").unwrap_or((topic.body.trim_end(), ""));
         let second = more.body.split("\n\n").next().unwrap_or_default().trim_end();
         topic.body = format!("{first} {second}\n\n{rest}").trim_end().to_owned() + "\n";
-        let quotes = (text.find(&self.quote), text.find(&next.quote));
-        if let (Some(from), Some(to)) = quotes {
+        if let (Some(from), Some(to)) = (text.find(&self.quote), text.find(&next.quote)) {
             self.quote = text[from..(to + next.quote.len()).max(from + self.quote.len())].to_owned();
         }
     }
 
-    /// What was said later about the same thing stands for what was said before.
+    /// Whether it is a newer statement about the same thing.
     fn replaces(&self, known: &Found) -> bool {
         let (Said::Remember(new), Said::Remember(old)) = (&self.said, &known.said) else {
             return self.said == known.said;
@@ -147,52 +144,37 @@ impl Found {
 impl Reading<'_> {
     fn read_into(&self, all: &mut Vec<Found>) {
         let text = own(self.message);
-        let text = doubt::unpasted(&text);
-        let sentences = own_sentences(text);
-        // Most of what is said is nothing of the kind, and there is nothing to take back.
-        if all.is_empty() && sentences.iter().all(|sentence| phrase::of(sentence.text).is_none()) {
-            return;
-        }
-        if sentences.iter().any(|sentence| doubt::is_off_the_record(sentence.text)) {
+        let mask = masked(&text);
+        let sentences = own_sentences(&text, &mask);
+        if sentences.iter().any(|sentence| has("private", sentence.mask)) {
             return all.truncate(self.before(all));
         }
-        if doubt::is_jest(text) || sentences.iter().any(|sentence| doubt::casts_a_role(sentence.text)) {
+        if sentences.iter().any(|sentence| has("role", sentence.mask)) {
             return;
         }
-        let is_document = sentences.len() > DOCUMENT;
-        let has_task = LazyCell::new(|| sentences.iter().any(|sentence| phrase::is_task(sentence.text)));
         let mut here: Vec<Found> = Vec::new();
-        let mut last: Option<(usize, Sense)> = None;
+        let mut last: Option<(usize, Form)> = None;
         for (at, sentence) in sentences.iter().enumerate() {
-            if doubt::takes_back(sentence.text) {
-                // What was said in this message, or else in the one before.
+            if has("back", sentence.mask) {
+                // The statement before it in this message, or else those of the message before.
                 if here.pop().is_none() {
                     all.truncate(self.before(all));
                 }
                 continue;
             }
-            let Some(phrase) = phrase::of(sentence.text) else { continue };
-            let of_task = !doubt::outlives_task(phrase.sense, sentence.text) && *has_task;
-            if of_task || (is_document && !phrase.sense.is_asked_for()) || self.is_answer(&phrase, sentence.text) {
+            let Some(opening) = self.explicit(sentence, &sentences) else { continue };
+            if opening.form == Form::This {
+                let before = &sentences[..at];
+                here.retain(|found| !before.iter().any(|sentence| found.quote.contains(sentence.text)));
+                here.extend(self.all_of(&text, before));
                 continue;
             }
-            match phrase.sense {
-                Sense::RememberThis => {
-                    let before = &sentences[..at];
-                    // What was said just now is kept as it was asked for, once.
-                    here.retain(|found| !before.iter().any(|sentence| found.quote.contains(sentence.text)));
-                    here.extend(self.all_of(text, before));
-                }
-                _ => {
-                    let goes_on =
-                        last.is_some_and(|(before, sense)| before + 1 == at && sense.goes_on_as(phrase.sense));
-                    let Some(found) = self.found(&phrase, sentence, sentences.get(at + 1)) else { continue };
-                    last = Some((at, phrase.sense));
-                    match here.last_mut().filter(|_| goes_on) {
-                        Some(before) => before.go_on(found, text),
-                        None => here.push(found),
-                    }
-                }
+            let goes_on = last.is_some_and(|(before, form)| before + 1 == at && goes_on(form, opening.form));
+            let Some(found) = self.found(&opening, sentence, sentences.get(at + 1)) else { continue };
+            last = Some((at, opening.form));
+            match here.last_mut().filter(|_| goes_on) {
+                Some(before) => before.go_on(found, &text),
+                None => here.push(found),
             }
         }
         for found in here {
@@ -201,144 +183,158 @@ impl Reading<'_> {
         }
     }
 
-    /// "I prefer the small one" to somebody who has just asked which is an answer, and no rule.
-    fn is_answer(&self, phrase: &Phrase<'_>, sentence: &str) -> bool {
-        let asked = self.answered.is_some_and(|answer| doubt::is_question(&answer.text()));
-        phrase.sense == Sense::Liking && asked && !doubt::is_lasting(sentence)
+    /// The statement that a sentence opens with, if nothing speaks against it.
+    fn explicit<'s>(&self, sentence: &Own<'s>, all: &[Own<'_>]) -> Option<Opening<'s>> {
+        let opening = opening(sentence.text, sentence.mask)?;
+        let form = opening.form;
+        let is = |sign: &str| has(sign, sentence.mask);
+        if form == Form::Forget && !is("ask") {
+            return Some(opening);
+        }
+        if is("ask") || is("doubt") || has("never", sentence.text) {
+            return None;
+        }
+        let body = behind_lead(sentence.mask);
+        let is_vague = form == Form::Remember && has("vague", opening.what.trim());
+        if is_vague || serves_task(form, body) {
+            return None;
+        }
+        if form.is_asked_for() {
+            return Some(opening);
+        }
+        let has_task = || all.iter().any(|other| is_task(other.text));
+        let first = body.split([',', ';', '，', '；', '—']).next().unwrap_or(body);
+        let points = has("point", first);
+        let holds = match form {
+            Form::Rule => !is("moment") && !points && (is("lasting") || !has_task()),
+            Form::Ban => !is("moment") && !points && is("lasting"),
+            Form::Wish => !is("moment") && !points && is("work") && !self.is_answer(sentence),
+            Form::Decision => is("work") && !is("leisure") && !points,
+            Form::Deadline => self.is_ahead(opening.what),
+            _ => true,
+        };
+        let is_document = all.len() > DOCUMENT;
+        (holds && !is_document && !self.is_shown(sentence.text)).then_some(opening)
     }
 
-    /// Whether a file or another tool has just said the same: it can be read there again.
+    /// "I prefer the small one" right after a question is an answer and no rule.
+    fn is_answer(&self, sentence: &Own<'_>) -> bool {
+        self.was_asked && !has("lasting", sentence.mask)
+    }
+
+    /// Whether a tool has just shown the same: it can be read there again.
     fn is_shown(&self, sentence: &str) -> bool {
         let words = content_words(sentence);
         words.len() >= FEW && self.shown.iter().any(|line| shared(&words, line) >= SAME)
     }
 
-    /// How many were found before the message that this one answers to.
+    /// How many were found before the user's previous message.
     fn before(&self, all: &[Found]) -> usize {
-        let previous = self.previous.map(|message| &message.id);
-        all.iter().position(|found| Some(&found.message) == previous).unwrap_or(all.len())
+        all.iter().position(|found| Some(&found.message) == self.previous).unwrap_or(all.len())
     }
 
     /// "…. Remember this." is about the sentences before it.
-    fn all_of(&self, text: &str, before: &[Sentence<'_>]) -> Option<Found> {
-        let meant: Vec<&Sentence<'_>> = before.iter().filter(|sentence| !doubt::is_question(sentence.text)).collect();
+    fn all_of(&self, text: &str, before: &[Own<'_>]) -> Option<Found> {
+        let meant: Vec<&Own<'_>> = before.iter().filter(|sentence| !has("ask", sentence.mask)).collect();
         let (first, last) = (meant.first()?, meant.last()?);
         let quote = &text[first.at..last.at + last.text.len()];
-        let words: Vec<String> = meant.iter().map(|sentence| one_line(sentence.text)).collect();
-        if quote.len() > LONGEST || words.iter().any(|words| doubt::is_never_kept(words)) {
+        if quote.len() > LONGEST || has("never", quote) || !secrets::scan(quote).is_empty() {
             return None;
         }
-        let statement = words.join(" ");
-        let sense = words.iter().find_map(|words| phrase::of(words)).map_or(Sense::Remember, |phrase| phrase.sense);
-        Some(self.topic(&Phrase { sense, what: &statement }, quote, None))
+        let statement = meant.iter().map(|sentence| one_line(sentence.text)).collect::<Vec<_>>().join(" ");
+        let form = meant.iter().find_map(|sentence| opening(sentence.text, sentence.mask));
+        let form = form.map_or(Form::Remember, |opening| opening.form);
+        Some(self.topic(&Opening { form, what: &statement }, quote, None))
     }
 
-    fn found(&self, phrase: &Phrase<'_>, sentence: &Sentence<'_>, next: Option<&Sentence<'_>>) -> Option<Found> {
-        let never = doubt::is_never_kept(sentence.text) || doubt::is_never_kept(phrase.what);
-        let never =
-            never || words::breaks_off(sentence.text) || (!phrase.sense.is_asked_for() && self.is_shown(sentence.text));
-        if never || !secrets::scan(sentence.text).is_empty() {
+    fn found(&self, opening: &Opening<'_>, sentence: &Own<'_>, next: Option<&Own<'_>>) -> Option<Found> {
+        let told = opening.what.chars().filter(|c| c.is_alphanumeric()).count() >= FEW;
+        if !told || !secrets::scan(sentence.text).is_empty() {
             return None;
         }
-        match phrase.sense {
-            Sense::Forget => {
-                let what = words::ended(phrase.what).to_owned();
-                Some(self.saying(Said::Forget(what), sentence.text, None))
-            }
-            Sense::Deadline if !self.lies_ahead(phrase.what) => None,
-            Sense::Confirmation => self.confirmation(phrase, sentence.text),
-            _ => {
-                let reason = next.filter(|next| words::is_reason(next.text) && !doubt::is_question(next.text));
-                Some(self.topic(phrase, sentence.text, reason.map(|next| next.text)))
-            }
+        if opening.form == Form::Forget {
+            return Some(self.saying(Said::Forget(words::ended(opening.what).to_owned()), sentence.text));
         }
+        let reason = next.filter(|next| words::is_reason(next.text) && !has("ask", next.mask));
+        Some(self.topic(opening, sentence.text, reason.map(|next| next.text)))
     }
 
     /// Whether a day is named that is not over.
-    fn lies_ahead(&self, words: &str) -> bool {
+    fn is_ahead(&self, words: &str) -> bool {
         dates::find(words, self.day).iter().any(|found| match found.when {
             When::Days { last, .. } => last >= self.day && found.granularity != Granularity::Year,
             When::Unclear => true,
         })
     }
 
-    fn confirmation(&self, phrase: &Phrase<'_>, quote: &str) -> Option<Found> {
-        let answer = self.answered?;
-        let text = answer.text();
-        let done = text.trim();
-        if done.len() > GLANCE || done.contains("```") || doubt::is_question(done) || !secrets::scan(done).is_empty() {
-            return None;
-        }
-        let tongue = Tongue::of(quote);
-        let done_line = one_line(done);
-        let body =
-            format!("{}\n\n{} {done_line}\n{}", phrase.what.trim(), tongue.confirmed(), how(Sense::Rule, tongue));
-        let topic = Topic { name: title(&done_line), description: description(&done_line), kind: Kind::Feedback, body };
-        let confirms = Confirmed { quote: done.to_owned(), message: answer.id.clone() };
-        Some(self.saying(Said::Remember(topic), quote, Some(confirms)))
-    }
-
-    fn topic(&self, phrase: &Phrase<'_>, quote: &str, reason: Option<&str>) -> Found {
-        let asked = matches!(phrase.sense, Sense::Remember | Sense::Mind);
-        let sense = if asked { self.plainly(phrase.what) } else { phrase.sense };
-        let kind = sense.kind().unwrap_or_else(|| kind_of(phrase.what).0);
-        let sense = if kind == Kind::Feedback { Sense::Rule } else { sense };
-        let dated = |text: &str| match (kind, sense) {
-            (Kind::Project, Sense::Deadline) => dates::absolute_ahead(text, self.day),
+    fn topic(&self, opening: &Opening<'_>, quote: &str, reason: Option<&str>) -> Found {
+        let form = if opening.form == Form::Remember { self.plainly(opening.what) } else { opening.form };
+        let kind = form.kind().unwrap_or_else(|| kind_of(opening.what).0);
+        let form = if kind == Kind::Feedback { Form::Rule } else { form };
+        let dated = |text: &str| match (kind, form) {
+            (Kind::Project, Form::Deadline) => dates::absolute_ahead(text, self.day),
             (Kind::Project, _) => dates::absolute(text, self.day),
             _ => text.to_owned(),
         };
-        let whole = dated(&words::sentence(&one_line(phrase.what)));
+        let whole = dated(&words::sentence(&one_line(opening.what)));
         let (statement, within) = words::split_reason(&whole);
-        let why = reason.map(one_line).or(within);
         let mut body = format!("{}\n", statement.trim_end());
-        if let Some(why) = &why {
-            body.push_str(&format!("\n**Why:** {}\n", words::sentence(why)));
+        if let Some(why) = reason.map(one_line).or(within) {
+            body.push_str(&format!("\n**Why:** {}\n", words::sentence(&why)));
         }
-        body.push_str(&how(sense, Tongue::of(quote)));
+        body.push_str(&how(form, Tongue::of(quote)));
         let topic = Topic { name: title(&statement), description: description(&whole), kind, body };
-        self.saying(Said::Remember(topic), quote, None)
+        self.saying(Said::Remember(topic), quote)
     }
 
-    /// What "remember that …" is about, as its words would be without it.
-    fn plainly(&self, what: &str) -> Sense {
-        let sense = phrase::plainly(what).filter(|sense| *sense != Sense::Deadline || self.lies_ahead(what));
-        sense.filter(|sense| sense.kind().is_some()).unwrap_or(Sense::Remember)
+    /// The form that the words behind "remember that" have by themselves.
+    fn plainly(&self, what: &str) -> Form {
+        let form = opening(what, &masked(what)).map(|opening| opening.form);
+        let form = form.filter(|form| *form != Form::Deadline || self.is_ahead(what));
+        form.filter(|form| form.kind().is_some()).unwrap_or(Form::Remember)
     }
 
-    fn saying(&self, said: Said, quote: &str, confirms: Option<Confirmed>) -> Found {
-        Found { said, quote: quote.to_owned(), message: self.message.id.clone(), confirms }
+    fn saying(&self, said: Said, quote: &str) -> Found {
+        Found { said, quote: quote.to_owned(), message: self.message.id.clone() }
     }
 }
 
-/// How to apply what was said, for the kinds that carry it.
-fn how(sense: Sense, tongue: Tongue) -> String {
-    let how = match (sense, tongue) {
-        (Sense::Rule | Sense::Liking, Tongue::Han) => prompts::HOW_RULE_HAN,
-        (Sense::Rule | Sense::Liking, Tongue::Other) => prompts::HOW_RULE,
-        (Sense::Decision, Tongue::Han) => prompts::HOW_DECISION_HAN,
-        (Sense::Decision, Tongue::Other) => prompts::HOW_DECISION,
-        (Sense::Deadline, Tongue::Han) => prompts::HOW_DATE_HAN,
-        (Sense::Deadline, Tongue::Other) => prompts::HOW_DATE,
+/// Whether the next statement in a row belongs to the same memory.
+fn goes_on(before: Form, next: Form) -> bool {
+    let more = before == Form::Decision && matches!(next, Form::Deadline | Form::Rule);
+    more || (before.is_rule() && next.is_rule()) || (before == Form::User && next == Form::User)
+}
+
+/// How to apply a statement, for the forms that say it.
+fn how(form: Form, tongue: Tongue) -> String {
+    let how = match (form, tongue) {
+        (Form::Rule | Form::Ban | Form::Wish, Tongue::Han) => prompts::HOW_RULE_HAN,
+        (Form::Rule | Form::Ban | Form::Wish, Tongue::Other) => prompts::HOW_RULE,
+        (Form::Decision, Tongue::Han) => prompts::HOW_DECISION_HAN,
+        (Form::Decision, Tongue::Other) => prompts::HOW_DECISION,
+        (Form::Deadline, Tongue::Han) => prompts::HOW_DATE_HAN,
+        (Form::Deadline, Tongue::Other) => prompts::HOW_DATE,
         _ => return String::new(),
     };
     format!("\n**How to apply:** {}\n", how.trim_end())
 }
 
-/// The sentences that are the person's own: not pasted, and not the material of a task ("translate this: …"). What only says that
-/// the one before it is meant for good ("Always.", "That goes for every file.") belongs to it.
-fn own_sentences(text: &str) -> Vec<Sentence<'_>> {
-    let mut own: Vec<Sentence<'_>> = Vec::new();
-    for sentence in sentences(text) {
-        let end = sentence.at + sentence.text.len();
-        let is_own = sentence.voice == Voice::Said && !words::is_in_quotation(text, sentence.at);
-        if is_own && sentence.text.len() <= LONGEST {
-            match own.last_mut().filter(|before| !doubt::is_question(before.text)) {
-                Some(before) if doubt::endorses(sentence.text) => before.text = &text[before.at..end],
-                _ => own.push(sentence),
-            }
+/// The sentences that are the user's own: not pasted, not too long, and not the material of a task ("translate this: …").
+fn own_sentences<'a>(text: &'a str, mask: &'a str) -> Vec<Own<'a>> {
+    if has("signed", text) {
+        return Vec::new();
+    }
+    let end = place_of("pasted", text).unwrap_or(text.len());
+    let mut own = Vec::new();
+    for Sentence { text: sentence, at, voice } in sentences(&text[..end]) {
+        let (to, rest) = (at + sentence.len(), &text[at + sentence.len()..]);
+        if voice == Voice::Said && sentence.len() <= LONGEST {
+            own.push(Own { at, text: sentence, mask: &mask[at..to] });
         }
-        if doubt::introduces_material(sentence.text, &text[end..]) {
+        let gap = rest.len() - rest.trim_start().len();
+        let ends_paragraph = rest[..gap].matches('\n').count() > 1 && gap < rest.len();
+        let asks = || has("ask", sentence) || is_task(sentence) || sentence.ends_with([':', '：']);
+        if has("material", sentence) || (ends_paragraph && asks()) {
             break;
         }
     }

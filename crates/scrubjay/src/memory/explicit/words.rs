@@ -1,6 +1,5 @@
 //! Small things about words: their script, what is quoted among them, where a reason begins.
 
-use crate::prose::is_verb;
 use regex::Regex;
 use std::sync::LazyLock;
 
@@ -15,13 +14,6 @@ impl Tongue {
     pub(super) fn of(text: &str) -> Self {
         let is_han = |c: &char| ('\u{4e00}'..='\u{9fff}').contains(c);
         if text.chars().filter(is_han).count() >= 2 { Tongue::Han } else { Tongue::Other }
-    }
-
-    pub(super) fn confirmed(self) -> &'static str {
-        match self {
-            Tongue::Han => crate::prompts::CONFIRMED_HAN.trim_end(),
-            Tongue::Other => crate::prompts::CONFIRMED.trim_end(),
-        }
     }
 }
 
@@ -52,25 +44,6 @@ pub(super) fn masked(text: &str) -> String {
     out
 }
 
-/// Whether a quotation that began before this place goes on there. Apostrophes and single marks are too many other things.
-pub(super) fn is_in_quotation(text: &str, at: usize) -> bool {
-    let (before, after) = text.split_at(at);
-    PAIRS.iter().filter(|(open, _)| !matches!(open, '‘' | '\'' | '`')).any(|(open, close)| {
-        let is_open = match (before.rfind(*open), before.rfind(*close)) {
-            _ if open == close => before.matches(*open).count() % 2 == 1,
-            (Some(opened), closed) => closed.is_none_or(|closed| closed < opened),
-            (None, _) => false,
-        };
-        is_open && after.contains(*close)
-    })
-}
-
-/// Whether a sentence breaks off before it has said anything.
-pub(super) fn breaks_off(sentence: &str) -> bool {
-    let sentence = sentence.trim();
-    ["...", "…", "——"].iter().any(|mark| sentence.ends_with(mark))
-}
-
 /// Without the mark that ends it.
 pub(super) fn ended(text: &str) -> &str {
     text.trim().trim_end_matches(['.', '!', '。', '！', '；', ';', ','])
@@ -90,34 +63,6 @@ pub(super) fn sentence(text: &str) -> String {
         (false, Tongue::Han) => format!("{body}。"),
         (false, Tongue::Other) => format!("{body}."),
     }
-}
-
-/// Orders that come up when people say how they want things, besides those of every day.
-const ORDERS: &[&str] = &[
-    "abbreviate add align annotate apologise apologize approve assert assume attach be begin bring cache",
-    "capitalise capitalize cast catch chain cite clean collapse comment compare compliment confirm convert cut",
-    "declare define delegate depend deploy describe document draft drop duplicate embed end escape explain export",
-    "expose extract fall fetch fill finalise find force-push generate give greet group guess have hide highlight",
-    "hurry ignore indent inline insert introduce invent join keep limit link list mark mention mix name nest",
-    "notify offer omit optimise optimize order outline overwrite pass paste phrase pick pin praise prefer prefix",
-    "prepare proofread propose provide query raise reboot recommend redo refer reformat rely remind remove",
-    "reorder repeat rephrase respect retry reuse review round search separate serve share ship shorten shout show",
-    "sign simplify sketch sort split start stick store strip suggest summarise summarize swallow swap switch take",
-    "talk thank think throw tidy translate treat trim truncate trust turn upper-case validate vendor verify wait",
-    "warn wrap",
-];
-
-/// Whether a verb is something that one tells an agent to do.
-pub(super) fn is_order(verb: &str) -> bool {
-    let verb = verb.to_lowercase();
-    is_verb(&verb) || ORDERS.iter().flat_map(|line| line.split(' ')).any(|order| order == verb)
-}
-
-/// The same for its form in -ing.
-pub(super) fn is_ordered(doing: &str) -> bool {
-    let Some(stem) = doing.strip_suffix("ing") else { return false };
-    let doubled = stem.len().checked_sub(1).and_then(|end| stem.get(..end));
-    is_order(stem) || is_order(&format!("{stem}e")) || doubled.is_some_and(is_order)
 }
 
 fn pattern(text: &str) -> Option<Regex> {

@@ -3,11 +3,12 @@
 use super::super::explicit::{self, Said};
 use super::super::recall::content_words;
 use super::super::typed::{Conversation, UserMessage};
-use super::super::{Entry, Memory, SharedMemory, Topic, Twin, provenance::Speaker};
+use super::super::{Entry, Memory, SharedMemory, Topic, Twin, draft, provenance::Speaker};
 use super::answer::{Action, Draft, LearnerAnswer};
 use super::request::{Passage, Reader, Shown};
 use super::{Grounds, Learned, apply};
 use crate::message::{Block, Message, Origin, Role};
+use crate::secrets;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,7 +30,19 @@ pub fn offline(
         });
         Ok(drafts.collect())
     })?;
-    apply(&LearnerAnswer { drafts, look_back: Vec::new() }, &shown, grounds, memory)
+    let mut learned = apply(&LearnerAnswer { drafts, look_back: Vec::new() }, &shown, grounds, memory)?;
+    let unheard = messages.iter().filter(|message| !found.iter().any(|found| found.message == message.id));
+    learned.refused.extend(unheard.filter_map(|message| unkept(&message.text())));
+    Ok(learned)
+}
+
+/// Why nothing was found in words that ask for something to be remembered.
+fn unkept(text: &str) -> Option<(String, String)> {
+    let why = match secrets::scan(text).is_empty() {
+        true => "what to keep is not clear enough without a model; `/remember WORDS` keeps them as they are",
+        false => "it holds a credential, and those are never kept",
+    };
+    explicit::asks_to_remember(text).then(|| (draft::title(text), why.to_owned()))
 }
 
 fn typed(message: &UserMessage) -> Arc<Message> {

@@ -388,12 +388,37 @@ fn every_example_of_the_learners_prompt_is_kept() {
     assert!(examples >= 5);
 }
 
+// spec: P2
+#[test]
+fn every_example_of_the_memory_prompt_is_kept() {
+    let types = prompts::memory_types(prompts::Sharing::Private);
+    let lines: Vec<&str> = types.lines().collect();
+    let mut examples = 0;
+    for pair in lines.windows(2) {
+        let (Some(typed), Some(kept)) = (pair[0].strip_prefix("user: "), pair[1].strip_prefix("you: [remember "))
+        else {
+            continue;
+        };
+        let (kind, statement) = kept.trim_end_matches(']').split_once(": ").unwrap();
+        let mut desk = Desk::new();
+        let monday = "2026-03-02T12:00:00Z".parse().unwrap();
+        desk.session.say(Role::User, Origin::Person, vec![Block::text(typed)], monday).unwrap();
+        let memory = json!([{ "action": "create", "type": kind, "statement": statement, "cites": [typed] }]);
+        let learned = desk.learn(memory);
+        assert_eq!((learned.saved.len(), learned.unconfirmed.len()), (1, 0), "{typed}: {learned:?}");
+        examples += 1;
+    }
+    assert_eq!(examples, 8);
+}
+
 // spec: E2
 #[test]
 fn little_that_was_typed_waits_for_more() {
     let due = |said: &[&str]| {
         let mut desk = Desk::new();
-        said.iter().for_each(|said| drop(desk.user(said)));
+        said.iter().for_each(|said| {
+            desk.user(said);
+        });
         let limits = &desk.grounds.limits;
         let conversation = Conversation::read(desk.session.records(), None, &HashSet::new(), limits);
         super::due(&conversation, &crate::settings::Settings::resolve(&Default::default()))
