@@ -62,11 +62,9 @@ mod shared;
 pub mod draft;
 pub mod explicit;
 // looked over
-mod sayings;
-mod likeness;
+pub(crate) mod similarity;
 mod uses;
 mod pollution;
-mod twins;
 mod forgetting;
 // written by agents
 mod footing;
@@ -89,10 +87,10 @@ pub use scan::{Entry, LeftOut, Scan, Team};
 pub use settle::Repairs;
 pub use shared::{Candidates, Recollection, SharedMemory, Wish};
 pub use sharing::{Credential, Scope, credential, scope_of};
+pub use similarity::DuplicateMatch;
 pub use store::{Act, Age, Change, Edit, Index, Memory, Outcome, Place, Receipt, What};
 pub use tool::MemoryTool;
 pub use topic::{Kind, Topic};
-pub use twins::Twin;
 pub use uses::{Turn, Use, Uses};
 
 use std::io;

@@ -3,10 +3,9 @@
 
 use super::super::explicit::{Found, Said};
 use super::super::journal::Cause;
-use super::super::likeness::{Taken, is_contrary};
 use super::super::recall::content_words;
 use super::super::store::{Change, Edit};
-use super::super::{Entry, Kind, Memory, Scope, Team, Topic, scope_of};
+use super::super::{Entry, Kind, Memory, Scope, Team, Topic, scope_of, similarity};
 use super::draft::Draft;
 use super::{Scribe, begins_with_remember};
 
@@ -46,13 +45,9 @@ impl Scribe {
             return Draft { path: topic.file_name(), text: topic.text(), cites, before: None };
         }
         let contrary = self.memory.with(|memory| {
-            let new = Taken::of("", topic);
-            let mut alike = memory.list().filter(|entry| entry.kind == topic.kind);
-            alike.find_map(|entry| {
-                let (_, text) = memory.text(&entry.path).ok().flatten()?;
-                let old = Taken::of(&entry.path, &Topic::read(&text, limits));
-                is_contrary(&new, &old).then(|| (entry.path.clone(), text))
-            })
+            let path = similarity::contradicted(memory, topic)?;
+            let (entry, text) = memory.text(&path).ok().flatten()?;
+            (entry.kind == topic.kind).then_some((path, text))
         });
         match contrary {
             None => Draft { path: self.path_of(topic), text: topic.text(), cites, before: None },

@@ -2,7 +2,7 @@
 
 use super::super::footing::shared;
 use super::super::recall::content_words;
-use super::super::{Entry, Kind, Memory, Topic, Trust, freshness};
+use super::super::{Kind, Memory, Topic, Trust, freshness, similarity};
 use super::Grounds;
 use super::draft::Draft;
 use super::evidence::sentences;
@@ -114,17 +114,9 @@ pub(super) fn known(draft: &Draft, trust: Trust, memory: &Memory) -> Option<Stri
         return loses
             .then(|| "it drops most of what the file says; keep what still holds, or write another file".to_owned());
     }
-    let words = stated(&topic);
-    let counts = |entry: &&Entry| trust == Trust::Tainted || !memory.is_unconfirmed(entry);
-    let twin = memory.scan().entries.iter().filter(counts).find(|entry| {
-        let Ok(Some((_, text))) = memory.text(&entry.path) else { return false };
-        let other = stated(&Topic::read(&text, limits));
-        let few = words.len().min(other.len()) < FEW;
-        if few {
-            words == other && !words.is_empty()
-        } else {
-            shared(&words, &other) >= SAME || shared(&other, &words) >= SAME
-        }
-    })?;
-    Some(format!("{} says nearly the same; read it, and change it there if something is new", twin.path))
+    let twin = match trust {
+        Trust::Tainted => similarity::known_or_unconfirmed(memory, &topic),
+        _ => similarity::known(memory, &topic),
+    }?;
+    Some(format!("{twin} says nearly the same; read it, and change it there if something is new"))
 }
