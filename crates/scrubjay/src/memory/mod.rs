@@ -62,6 +62,7 @@ mod shared;
 pub mod draft;
 pub mod explicit;
 // looked over
+pub(crate) mod hard_facts;
 pub(crate) mod similarity;
 mod uses;
 mod pollution;
