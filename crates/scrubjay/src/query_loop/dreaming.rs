@@ -60,9 +60,13 @@ impl Session {
         Some(Bedroom { from, sessions: self.transcript.path().and_then(Path::parent)?.to_owned() })
     }
 
-    /// After an answer: dream if every gate is open. Never in the way of the turn.
+    /// After an answer: dream if every gate is open. Never in the way of the turn, and never in a print run, which ends before the
+    /// dream could.
     pub(super) fn dream_if_due(&mut self) -> Result<(), Error> {
         self.hear_of_dreams()?;
+        if !self.is_attended() {
+            return Ok(());
+        }
         if self.rests(LAYER) || self.dreaming.background.is_busy() || !self.desk.settings.flag(&key::DREAMING) {
             return Ok(());
         }

@@ -57,6 +57,11 @@ impl Default for Learning {
 }
 
 impl Session {
+    /// Whether a user is there, as far as anybody said: not in a print run, nor with a teammate.
+    pub(super) fn is_attended(&self) -> bool {
+        self.learning.how.as_ref().is_none_or(|how| how.attendance == Attendance::Person)
+    }
+
     /// The main agent of a project, which learns from its answers. It needs a memory to save to.
     pub fn learning(mut self, how: Learns) -> Self {
         self.learning.how = Some(how);
