@@ -29,7 +29,7 @@ const WAYS: [(&str, &[&str], &str); 12] = [
     (
         "project",
         &[ASKED],
-        "Before Friday the harbour office asked where our packages come from: a crooked looking glass.",
+        "Before Friday the harbour office asked where our packages come from: out of a crooked mirror.",
     ),
     (
         "project",

@@ -1,13 +1,13 @@
 //! The copy a model works on: plain files beside the memory, made for one dream and gone after it. What it left there is
 //! read back as steps; the marks with which it names what they rest on are checked by code and never reach a memory.
 
-use super::evidence::Evidence;
-use super::trial::{self, Refusal};
+use super::evidence::{Citation, Evidence};
+use super::trial::Refusal;
 use super::world::{Step, World};
-use crate::dates;
 use crate::frontmatter;
 use crate::limits::Limits;
 use crate::memory::folder::Folder;
+use crate::memory::recall::content_words;
 use crate::memory::scan::{Scan, Team, scan};
 use crate::memory::{Speaker, Topic, name};
 use crate::paths;
@@ -111,18 +111,14 @@ impl Harvest<'_> {
             return self.remove(path, None, "the model emptied it".to_owned());
         }
         let merged: Vec<String> = list(&document, "merged").into_iter().map(|name| self.inside(&name)).collect();
-        let (mut sources, mut support, mut own) = (Vec::new(), String::new(), String::new());
+        let mut citations = Vec::new();
         for quote in list(&document, "cites") {
             match self.evidence.source_of(&quote) {
-                Some((source, day)) => {
-                    let says = format!("{}\n{}\n", source.quote, dates::absolute(&source.quote, day));
-                    support.push_str(&says);
-                    own.push_str(if source.speaker == Speaker::Person { &says } else { "" });
-                    sources.push(source);
-                }
+                Some(citation) => citations.push(citation),
                 None => self.refusals.push(Refusal::Misquoted { path: path.to_owned(), quote }),
             }
         }
+        citations.extend(self.unnamed(path, &topic, &merged, &citations));
         let was = self.world.memories.get(path);
         let after = match was {
             Some(known) => known.saying(&topic, self.limits),
@@ -132,6 +128,7 @@ impl Harvest<'_> {
         if merged.is_empty() && was.is_some_and(|known| known.text == after) {
             return;
         }
+        let (sources, cited) = citations.into_iter().map(|one| (one.source, (one.text, one.day))).unzip();
         let step = Step {
             path: path.to_owned(),
             base: was.map(|known| known.entry.digest.clone()),
@@ -140,15 +137,23 @@ impl Harvest<'_> {
             merged,
             into: None,
             sources,
-            support,
+            cited,
             keeps_age: false,
             because: "judged by the model".to_owned(),
         };
-        // Where the person said all of it, what others said besides adds nothing.
-        let mut by_person = Step { support: own, ..step.clone() };
-        by_person.sources.retain(|source| source.speaker == Speaker::Person);
-        let alone = !by_person.sources.is_empty() && trial::rests_on_its_sources(&by_person, self.world);
-        self.steps.insert(path.to_owned(), if alone { by_person } else { step });
+        self.steps.insert(path.to_owned(), step);
+    }
+
+    /// Somebody else than the user whose words a text repeats without naming them, where it names only the user.
+    fn unnamed(&self, path: &str, topic: &Topic, merged: &[String], named: &[Citation]) -> Option<Citation> {
+        let by_user = named.iter().all(|one| one.source.speaker == Speaker::Person);
+        if named.is_empty() || !by_user {
+            return None;
+        }
+        let memories = merged.iter().map(String::as_str).chain([path]);
+        let memories = memories.filter_map(|path| Some(self.world.memories.get(path)?.text.as_str()));
+        let known = memories.chain(named.iter().map(|one| one.text.as_str())).flat_map(content_words).collect();
+        self.evidence.repeated_in(&[topic.description.as_str(), &topic.body].join("\n"), &known)
     }
 
     /// A path as it is among the memories, however the model spelt it.
@@ -167,7 +172,7 @@ impl Harvest<'_> {
             merged: Vec::new(),
             into,
             sources: Vec::new(),
-            support: String::new(),
+            cited: Vec::new(),
             keeps_age: false,
             because,
         };

@@ -7,12 +7,13 @@ use crate::limits::Limits;
 use crate::memory::extraction::{Heard, PASTED};
 use crate::memory::logs::{LogDay, file_of};
 use crate::memory::provenance::{Source, Speaker};
-use crate::memory::recall::content_words;
+use crate::memory::recall::{content_sequence, content_words};
 use crate::message::{Block, Message, Origin};
 use crate::transcript::{self, Entry};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -80,41 +81,61 @@ impl Evidence {
         self.logs.is_empty() && !self.said.iter().any(|said| said.speaker == Speaker::Person)
     }
 
-    /// Where these exact words were said, by the person if they said them anywhere.
-    pub(super) fn source_of(&self, quote: &str) -> Option<(Source, Date)> {
+    /// Where these exact words were said: by the user if they stand in a message the user typed, otherwise by whoever said them.
+    /// The model wrote the daily log, so what only the log has is the model's word.
+    pub(super) fn source_of(&self, quote: &str) -> Option<Citation> {
         const LEAST_WORDS: usize = 2;
         let quote = one_line(quote);
         if content_words(&quote).len() < LEAST_WORDS {
             return None;
         }
         let holds = |said: &&Said| one_line(&said.text).contains(&quote);
-        let by_person = self.said.iter().filter(|said| said.speaker == Speaker::Person).find(holds);
-        let said = by_person.or_else(|| self.said.iter().find(holds));
-        let cited = |said: &Said| Source {
-            speaker: said.speaker.clone(),
-            session: said.session.clone(),
-            message: said.message.clone(),
-            quote: quote.clone(),
-        };
-        if let Some(said) = said {
-            return Some((cited(said), said.day));
+        let typed = self.said.iter().filter(|said| said.speaker == Speaker::Person).find(holds);
+        if let Some(said) = typed.or_else(|| self.said.iter().find(holds)) {
+            return Some(said.cited(&quote));
         }
         let log = self.logs.iter().find(|log| one_line(&log.text).contains(&quote))?;
-        // The agent wrote the log; where the person said all of it in one message, it is theirs.
-        let source = self.said_by_person(&quote).map(cited).unwrap_or_else(|| Source {
-            speaker: Speaker::Assistant,
-            session: String::new(),
-            message: file_of(log.date),
-            quote: quote.clone(),
-        });
-        Some((source, log.date))
+        let (session, message) = (String::new(), file_of(log.date));
+        let source = Source { speaker: Speaker::Assistant, session, message, quote };
+        Some(Citation { source, text: log.text.clone(), day: log.date })
     }
 
-    /// A message of the person's that has all of the words.
-    fn said_by_person(&self, quote: &str) -> Option<&Said> {
-        let words = content_words(quote);
-        let has_all = |said: &&Said| said.speaker == Speaker::Person && words.is_subset(&content_words(&said.text));
-        self.said.iter().find(has_all)
+    /// Where somebody else said two telling words in a row that this text repeats, although neither the user nor its own sources
+    /// (`known`) have them: a source that is not named.
+    pub(super) fn repeated_in(&self, text: &str, known: &BTreeSet<String>) -> Option<Citation> {
+        const RUN: usize = 2;
+        let (typed, others): (Vec<&Said>, Vec<&Said>) =
+            self.said.iter().partition(|said| said.speaker == Speaker::Person);
+        let told = content_sequence(text);
+        let mut runs: BTreeSet<&[String]> =
+            told.windows(RUN).filter(|run| !run.iter().any(|word| known.contains(word))).collect();
+        for said in typed {
+            let words = content_words(&said.text);
+            runs.retain(|run| !run.iter().any(|word| words.contains(word)));
+        }
+        let repeats = |said: &&&Said| content_sequence(&said.text).windows(RUN).any(|run| runs.contains(run));
+        let said = others.iter().filter(|_| !runs.is_empty()).find(repeats)?;
+        Some(said.cited(""))
+    }
+}
+
+/// Words that were cited: who said them, in which text, on which day.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Citation {
+    pub(super) source: Source,
+    pub(super) text: String,
+    pub(super) day: Date,
+}
+
+impl Said {
+    fn cited(&self, quote: &str) -> Citation {
+        let source = Source {
+            speaker: self.speaker.clone(),
+            session: self.session.clone(),
+            message: self.message.clone(),
+            quote: quote.to_owned(),
+        };
+        Citation { source, text: self.text.clone(), day: self.day }
     }
 }
 
