@@ -104,7 +104,12 @@ fn near<'a>(new: &Analysis, entries: impl Iterator<Item = &'a Entry>) -> Vec<&'a
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::Kind;
+    use crate::limits::Limits;
+    use crate::memory::{Basis, Cause, Change, Edit, Kind, Place};
+    use crate::paths::Layout;
+    use jiff::Timestamp;
+    use std::path::Path;
+    use std::sync::Arc;
 
     fn topic(body: &str) -> Topic {
         Topic {
@@ -136,5 +141,56 @@ mod tests {
         ] {
             assert_eq!(covers(&topic(text), &topic(other)), covered, "{text} / {other}");
         }
+    }
+
+    /// A memory of many files about other things, and these: path, title, body.
+    fn store(held: &Path, saved: &[(&str, &str, &str)]) -> Memory {
+        let limits = Limits::default();
+        let place = Place::of(&Layout::at(held).project(Path::new("/birds"), &limits));
+        std::fs::create_dir_all(&place.memory).unwrap();
+        let write = |path: &str, title: &str, body: &str| {
+            let text = format!("---\nname: {title}\ndescription: {title}\ntype: project\n---\n{body}\n");
+            std::fs::write(place.memory.join(path), text).unwrap();
+        };
+        for n in 0..300 {
+            write(
+                &format!("aviary_{n}.md"),
+                &format!("the birds of aviary {n}"),
+                &format!("Aviary {n} keeps finches."),
+            );
+        }
+        saved.iter().for_each(|(path, title, body)| write(path, title, body));
+        Memory::open(&place, Arc::new(|| Timestamp::UNIX_EPOCH), &limits).unwrap().0
+    }
+
+    // spec: V4
+    #[test]
+    fn known_and_contradicted_name_the_memory_that_says_it() {
+        let held = tempfile::tempdir().unwrap();
+        let mut memory = store(
+            held.path(),
+            &[
+                ("staging.md", "staging access", "The staging database listens on port 5433. Ask Ada for access."),
+                ("release.md", "release day", "Releases leave the yard on Tuesday."),
+            ],
+        );
+        let edit = Edit::create("page.md", topic("Packages come from the crooked mirror.").text());
+        let change = Change { cause: Cause::Person, edits: vec![edit.resting_on(Basis::of(Vec::new()))] };
+        memory.commit(change).unwrap();
+        for (body, is_known, is_contradicted) in [
+            ("Staging database listens on port 5433: ask Ada for access!", Some("staging.md"), None),
+            ("The staging database listens on port 5433. Grace is on leave until May.", None, None),
+            ("Releases leave the yard on Tuesday.", Some("release.md"), None),
+            ("Releases leave the yard on Thursday.", None, Some("release.md")),
+            ("Aviary 17 keeps finches.", Some("aviary_17.md"), None),
+            ("Packages come from the crooked mirror.", None, None),
+            ("Coffee is in the kitchen.", None, None),
+        ] {
+            let topic = topic(body);
+            assert_eq!(known(&memory, &topic).as_deref(), is_known, "{body}");
+            assert_eq!(contradicted(&memory, &topic).as_deref(), is_contradicted, "{body}");
+        }
+        let poison = topic("Packages come from the crooked mirror.");
+        assert_eq!(known_or_unconfirmed(&memory, &poison).as_deref(), Some("page.md"));
     }
 }

@@ -18,6 +18,11 @@ const DENIALS: &[&str] = &[
     "not", "no", "never", "none", "without", "cannot", "neither", "nor", "avoid", "stop", "off", "nicht", "kein",
     "nie", "pas", "jamais", "不", "没", "別", "别",
 ];
+/// Those of them that say when or for whom it holds.
+const LIMITS: &[&str] = &[
+    "only", "except", "unless", "until", "before", "after", "instead", "longer", "optional", "more", "less", "most",
+    "least",
+];
 
 /// Marks of a memory's parts, which only go with what it states.
 const LABELS: [&str; 2] = ["**Why:**", "**How to apply:**"];
@@ -109,9 +114,9 @@ impl Saying {
         self.turns.iter().filter(|turn| DENIALS.contains(turn)).count() % 2 == 1
     }
 
-    /// The words that turn it round without a denial: only, before, unless.
+    /// The words that set a limit to it, which are no denials: only, before, unless.
     pub(super) fn limits(&self) -> impl Iterator<Item = &'static str> {
-        self.turns.iter().filter(|turn| !DENIALS.contains(turn)).copied()
+        self.turns.iter().filter(|turn| LIMITS.contains(turn)).copied()
     }
 
     /// Whether it has the same words as another in another order, which may say something else: who reports to whom.
