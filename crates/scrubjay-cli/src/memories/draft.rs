@@ -6,7 +6,7 @@ use scrubjay::dates;
 use scrubjay::limits::Limits;
 use scrubjay::memory::draft::{description, has, kind_of, spaced, title};
 use scrubjay::memory::{
-    Cause, Change, Edit, FileDiff, Kind, Memory, Scope, Team, Topic, Twin, credential, name, scope_of,
+    Cause, Change, DuplicateMatch, Edit, FileDiff, Kind, Memory, Scope, Team, Topic, credential, name, scope_of,
 };
 use scrubjay::secrets;
 
@@ -149,7 +149,7 @@ impl Draft {
     /// Save it.
     pub(crate) fn save(self, memory: &mut Memory) -> Result<Told, Failure> {
         let (edit, mut notes) = (self.edit(memory)?, self.notes(memory));
-        notes.extend(memory.twins(&self.topic)?.iter().map(twin));
+        notes.extend(memory.duplicates(&self.topic)?.iter().map(duplicate));
         let stem = super::typed(&edit.path);
         let receipt = memory.commit(Change { cause: Cause::Person, edits: vec![edit] })?;
         let mut told = Told::of(receipt, memory);
@@ -166,15 +166,15 @@ impl Draft {
 }
 
 /// What a person should know of a memory that is there beside the new one.
-fn twin(twin: &Twin) -> String {
-    match twin {
-        Twin::Same(path) => {
+fn duplicate(found: &DuplicateMatch) -> String {
+    match found {
+        DuplicateMatch::Same(path) => {
             let old = super::typed(path);
             format!(
                 "`{path}` says the same already: `scrubjay undo` takes the new one back, `scrubjay forget {old}` the old one"
             )
         }
-        Twin::Contrary(path) => {
+        DuplicateMatch::Contrary(path) => {
             format!("`{path}` says otherwise: if that no longer holds, `scrubjay forget {}`", super::typed(path))
         }
     }

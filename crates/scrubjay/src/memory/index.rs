@@ -1,8 +1,8 @@
 //! The index, `MEMORY.md`: one line for each memory, made from the memories, with whatever prose a person put around them.
 
 use super::name;
-use super::sayings::{Saying, is_said, sayings};
 use super::scan::Entry;
+use super::similarity::{Saying, is_said, sayings};
 use super::topic::Topic;
 use crate::limits::Limits;
 use crate::prompts;

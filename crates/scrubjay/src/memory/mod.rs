@@ -64,11 +64,9 @@ pub mod hard_facts;
 pub mod draft;
 pub mod explicit;
 // looked over
-mod sayings;
-mod likeness;
+pub(crate) mod similarity;
 mod uses;
 mod pollution;
-mod twins;
 mod forgetting;
 // written by agents
 mod scope;
@@ -84,6 +82,7 @@ pub use forgetting::{Derived, Origins};
 pub use history::FileDiff;
 pub use index::{LoadedIndex, load_index};
 pub use journal::{Cause, ChangeId, Recorded, Trace};
+pub(crate) use similarity::covers;
 pub(crate) use keeping::{event as note_event, in_words as note_in_words};
 pub use pollution::Pollution;
 pub use provenance::{Basis, Source, Speaker, Trust};
@@ -91,11 +90,10 @@ pub use scan::{Entry, LeftOut, Scan, Team};
 pub use settle::Repairs;
 pub use shared::{Candidates, Recollection, SharedMemory, Wish};
 pub use sharing::{Credential, Scope, credential, scope_of};
+pub use similarity::DuplicateMatch;
 pub use store::{Act, Age, Change, Edit, Index, Memory, Outcome, Place, Receipt, What};
 pub use tool::MemoryTool;
 pub use topic::{Kind, Topic};
-pub use twins::Twin;
-pub(crate) use twins::covers;
 pub use uses::{Turn, Use, Uses};
 
 use std::io;

@@ -2,7 +2,7 @@
 //! never recalled.
 
 use super::freshness::{self, drift};
-use super::likeness::{Relation, Taken, common, pairs, relation};
+use super::similarity::{Analysis, Relation, common, pairs, relation};
 use super::store::Memory;
 use super::{Entry, MemoryError, Topic};
 use crate::clock::age_in_days;
@@ -56,8 +56,8 @@ impl Memory {
         // The older of two comes first.
         read.sort_by(|(a, _), (b, _)| (a.stamp.modified, &b.path).cmp(&(b.stamp.modified, &a.path)));
         let mut found = Pollution { memories: read.len(), ..Pollution::default() };
-        let taken = |(entry, text): &(Entry, String)| Taken::of(&entry.path, &Topic::read(text, &self.limits));
-        let taken: Vec<Taken> = read.iter().map(taken).collect();
+        let taken = |(entry, text): &(Entry, String)| Analysis::of(&entry.path, &Topic::read(text, &self.limits));
+        let taken: Vec<Analysis> = read.iter().map(taken).collect();
         // Common words only ever make two memories less related, so those that are not without any are left out at once.
         let is_related =
             |(older, newer): &(usize, usize)| relation(&taken[*older], &taken[*newer], &BTreeSet::new()).is_some();

@@ -62,6 +62,17 @@ pub enum Trust {
     Shared,
 }
 
+impl Trust {
+    /// How far a memory made from these may be trusted: as far as the least of them. What the team shares is somebody else's word.
+    pub(super) fn least(trusts: impl IntoIterator<Item = Trust>) -> Trust {
+        trusts.into_iter().fold(Trust::Clean, |least, trust| match (least, trust) {
+            (Trust::Tainted | Trust::Shared, _) | (_, Trust::Tainted | Trust::Shared) => Trust::Tainted,
+            (Trust::Confirmed, _) | (_, Trust::Confirmed) => Trust::Confirmed,
+            (Trust::Clean, Trust::Clean) => Trust::Clean,
+        })
+    }
+}
+
 /// What a memory rests on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Basis {

@@ -60,10 +60,10 @@ impl Session {
         Some(Bedroom { from, sessions: self.transcript.path().and_then(Path::parent)?.to_owned() })
     }
 
-    /// After an answer: dream if every gate is open. Never in the way of the turn.
+    /// After an answer: dream if every gate is open. Never in the way of the turn, and never in a print run, which ends before the
+    /// dream could.
     pub(super) fn dream_if_due(&mut self) -> Result<(), Error> {
         self.hear_of_dreams()?;
-        // A print run ends with its answer, and would only leave a dream that was killed.
         if !self.is_attended() {
             return Ok(());
         }

@@ -1,10 +1,12 @@
 //! Dreams with a model: a good one, and every kind of bad one.
 
 use crate::bench::{Bench, text};
+use scrubjay::Learns;
 use scrubjay::agents::jobs::{Card, State};
 use scrubjay::event::Event;
 use scrubjay::limits::Limits;
 use scrubjay::memory::dreaming::{DreamError, Landed, Mode};
+use scrubjay::memory::extraction::Attendance;
 use scrubjay::memory::{Speaker, Trust};
 use scrubjay::message::Origin;
 use scrubjay::model::ModelError;
@@ -194,7 +196,7 @@ async fn a_model_that_invents_a_fact_is_refused() {
             ),
             _ => Turn::text("Roughly."),
         },
-        "which nothing it rests on says",
+        "states “21:45”, which is in none of its sources",
     )
     .await;
     refused(
@@ -214,6 +216,62 @@ async fn a_model_that_invents_a_fact_is_refused() {
         "would rest on what somebody else than the person said",
     )
     .await;
+}
+
+// spec: Z7
+#[tokio::test]
+async fn a_model_that_says_it_in_its_own_words_lands() {
+    let model = dreamer(|turn, copy| match turn {
+        0 => write(
+            copy,
+            "rollout.md",
+            &header(
+                "rollout.md",
+                "cites: [\"we moved deploys to Tuesday evening\"]",
+                "Rollouts take place each Tuesday from 18:30 on; the end of the week proved too fragile.",
+            ),
+        ),
+        _ => Turn::text("In my own words."),
+    });
+    let mut bench = Bench::answered_by(model);
+    deploys(&bench);
+    let landed = dream(&mut bench).await.unwrap();
+    assert_eq!(landed.proposal, None, "{landed}");
+    let basis = bench.memory.with(|memory| memory.rests_on("rollout.md").cloned()).unwrap();
+    assert_eq!(basis.trust, Trust::Clean);
+}
+
+// spec: X5
+// spec: Z7
+#[tokio::test]
+async fn a_memory_is_as_trusted_as_its_least_trusted_source() {
+    const BOTH: &str = "cites: [\"we moved deploys to Tuesday evening\", \"Noted by the model.\"]";
+    const USER: &str = "cites: [\"we moved deploys to Tuesday evening\"]";
+    let acts: [(Act, &str, Trust); 2] = [
+        (
+            |turn, copy| match turn {
+                0 => write(copy, "rollout.md", &header("rollout.md", BOTH, "Deploys moved to Tuesday evening.")),
+                _ => Turn::text("Done."),
+            },
+            BOTH,
+            Trust::Tainted,
+        ),
+        (
+            |turn, copy| match turn {
+                0 => write(copy, "rollout.md", &header("rollout.md", USER, "Deploys moved to Tuesday evening.")),
+                _ => Turn::text("Done."),
+            },
+            USER,
+            Trust::Clean,
+        ),
+    ];
+    for (act, cites, trust) in acts {
+        let mut bench = Bench::answered_by(dreamer(act));
+        deploys(&bench);
+        dream(&mut bench).await.unwrap();
+        let basis = bench.memory.with(|memory| memory.rests_on("rollout.md").cloned()).unwrap();
+        assert_eq!(basis.trust, trust, "{cites}");
+    }
 }
 
 // spec: Z7
@@ -538,6 +596,31 @@ async fn after_an_answer_a_dream_runs_beside_the_conversation_and_says_one_line(
     bench.story.session.wait_for_background(Duration::from_secs(60)).await.unwrap();
     assert_eq!(model.prompts().iter().filter(|prompt| directive(prompt).is_some()).count(), asked, "once a day");
     bench.story.check();
+}
+
+// spec: Z1
+#[tokio::test]
+async fn a_print_run_starts_no_dream_and_leaves_no_job() {
+    for (attendance, dreams) in [(Attendance::Nobody, 0), (Attendance::Person, 1)] {
+        let model = dreamer(|_, _| Turn::text("Looking around."));
+        let mut bench = Bench::with(Setting::new(model.clone()).switch("layers.extraction", "false"));
+        deploys(&bench);
+        for n in 0..5 {
+            bench.session(&format!("past-{n}"), bench.now(), &["good morning to all the birds"]);
+        }
+        let learns = Learns { transcripts: bench.story.home.data(), attendance };
+        bench.story.session = bench.story.session.learning(learns);
+        let before = bench.files();
+        bench.story.ask("Is all well?").await.unwrap();
+        assert!(bench.story.session.wait_for_background(Duration::from_secs(60)).await.unwrap());
+        let jobs = bench.story.session.jobs().list(&Limits::default());
+        assert_eq!(jobs.iter().filter(|card| card.kind == "dream").count(), dreams, "{attendance:?}");
+        assert_eq!((bench.dreams().last().unwrap().is_some(), bench.files() == before), (dreams == 1, true));
+        // By hand it dreams all the same.
+        dream(&mut bench).await.unwrap();
+        assert!(bench.dreams().last().unwrap().is_some());
+        bench.story.check();
+    }
 }
 
 // spec: Z3

@@ -24,6 +24,9 @@ const SEEN: &str = "the nest camera drops every fourth frame";
 /// Nearly what the person said.
 const TWISTED: &str = "The feeding freeze of the aviary begins on 2026-03-12, Mallory lifts it.";
 
+/// All of it words of the user's, in another order.
+const SHUFFLED: &str = "Grace begins the feeding freeze of the aviary on 2026-03-12";
+
 /// Whether a prompt is the dream's: the folder of its copy, and how often the model has spoken since.
 fn dreaming(prompt: &Prompt) -> Option<(usize, String)> {
     let is_dream = |text: &str| text.contains("name=\"dream\"");
@@ -74,7 +77,7 @@ async fn logged_day(home: Home, clock: &FixedClock) -> Home {
         let write = |content: String| Turn::call("Write", json!({ "file_path": path, "content": content }));
         Ok(match prompt.history.iter().filter(|one| one.origin == Origin::Model).count() {
             0 => write(line.clone()),
-            1 => write(format!("{line}- 09:10 {SEEN}\n- 09:20 {TWISTED}\n")),
+            1 => write(format!("{line}- 09:10 {SEEN}\n- 09:20 {TWISTED}\n- 09:30 {SHUFFLED}\n")),
             _ => Turn::text("Logged."),
         })
     }));
@@ -91,13 +94,14 @@ fn write(copy: &str, file: &str, cites: &str, body: &str) -> Turn {
     Turn::call("Write", json!({ "file_path": format!("{copy}/{file}"), "content": content }))
 }
 
-/// Distils the log: one memory of the person's words, one of what only the agent saw, one of what it made of their words.
+/// Distils the log: one memory of the person's words, one of what only the agent saw, two of what it made of their words.
 fn distils(turn: usize, copy: &str) -> Result<Turn, ModelError> {
     Ok(match turn {
         0 => write(copy, "feeding_freeze.md", SAID, SAID),
         1 => write(copy, "nest_camera.md", SEEN, SEEN),
         2 => write(copy, "freeze_lifted.md", TWISTED, TWISTED),
-        _ => Turn::text("Three memories are new."),
+        3 => write(copy, "freeze_begun.md", SHUFFLED, SHUFFLED),
+        _ => Turn::text("Four memories are new."),
     })
 }
 
@@ -117,7 +121,7 @@ async fn a_logged_day_is_distilled_in_the_first_session_after_midnight_and_read_
     let home = logged_day(home, &clock).await;
     let (log, dir) = (log_of_the_first_day(&home), project(&home.data()).memory());
     let logged = std::fs::read_to_string(&log).unwrap();
-    assert_eq!(logged, format!("- 09:00 {SAID}\n- 09:10 {SEEN}\n- 09:20 {TWISTED}\n"));
+    assert_eq!(logged, format!("- 09:00 {SAID}\n- 09:10 {SEEN}\n- 09:20 {TWISTED}\n- 09:30 {SHUFFLED}\n"));
     assert!(files(&dir).keys().all(|file| file == "MEMORY.md"), "a log is no memory");
 
     let model = dreamer(distils);
@@ -132,6 +136,7 @@ async fn a_logged_day_is_distilled_in_the_first_session_after_midnight_and_read_
     assert_eq!(basis("feeding_freeze.md").sources[0].speaker, Speaker::Person);
     assert_eq!(basis("nest_camera.md").trust, Trust::Tainted, "only the agent said so");
     assert_eq!(basis("freeze_lifted.md").trust, Trust::Tainted, "most of the person's words are not all of them");
+    assert_eq!(basis("freeze_begun.md").trust, Trust::Tainted, "the same words in another order are the model's");
     let index = &found["MEMORY.md"];
     assert!(index.contains("feeding_freeze.md") && !index.contains("nest_camera.md"), "{index}");
     assert_eq!(std::fs::read_to_string(&log).unwrap(), logged, "a dream reads a log and never writes it");

@@ -3,7 +3,7 @@
 use crate::bench::{Bench, memory_text, save};
 use jiff::SignedDuration;
 use scrubjay::limits::Limits;
-use scrubjay::memory::{Pollution, Topic, Twin};
+use scrubjay::memory::{DuplicateMatch, Pollution, Topic};
 use std::collections::BTreeSet;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -70,15 +70,19 @@ fn what_says_the_same_or_the_contrary_is_known_before_it_is_written_down() {
     save(&mut memory, "c.md", &of("Birds", "A scrub jay hides thousands of seeds."));
     let limits = Limits::default();
     for (name, body, expected) in [
-        ("Access", "Staging listens on port 5433: ask Ada for access!", vec![Twin::Same("a.md".to_owned())]),
-        ("Staging", "Staging listens on port 5434, ask Ada for access.", vec![Twin::Contrary("a.md".to_owned())]),
-        ("Releases", "Releases leave the yard on Thursday.", vec![Twin::Contrary("b.md".to_owned())]),
+        ("Access", "Staging listens on port 5433: ask Ada for access!", vec![DuplicateMatch::Same("a.md".to_owned())]),
+        (
+            "Staging",
+            "Staging listens on port 5434, ask Ada for access.",
+            vec![DuplicateMatch::Contrary("a.md".to_owned())],
+        ),
+        ("Releases", "Releases leave the yard on Thursday.", vec![DuplicateMatch::Contrary("b.md".to_owned())]),
         ("Releases", "Releases leave the yard on Tuesday.", vec![]),
         ("Releases", "Releases are signed by the harbour office.", vec![]),
         ("Oaks", "An oak stands in the yard.", vec![]),
         ("", "", vec![]),
     ] {
         let topic = Topic::read(&of(name, body), &limits);
-        assert_eq!(memory.twins(&topic).unwrap(), expected, "{body}");
+        assert_eq!(memory.duplicates(&topic).unwrap(), expected, "{body}");
     }
 }

@@ -2,14 +2,13 @@
 //! read back as steps; the marks with which it names what they rest on are checked by code and never reach a memory.
 
 use super::evidence::Evidence;
-use super::trial::{self, Refusal};
+use super::trial::Refusal;
 use super::world::{Step, World};
-use crate::dates;
 use crate::frontmatter;
 use crate::limits::Limits;
 use crate::memory::folder::Folder;
 use crate::memory::scan::{Scan, Team, scan};
-use crate::memory::{Speaker, Topic, name};
+use crate::memory::{Topic, name};
 use crate::paths;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -111,15 +110,10 @@ impl Harvest<'_> {
             return self.remove(path, None, "the model emptied it".to_owned());
         }
         let merged: Vec<String> = list(&document, "merged").into_iter().map(|name| self.inside(&name)).collect();
-        let (mut sources, mut support, mut own) = (Vec::new(), String::new(), String::new());
+        let mut citations = Vec::new();
         for quote in list(&document, "cites") {
             match self.evidence.source_of(&quote) {
-                Some((source, day)) => {
-                    let says = format!("{}\n{}\n", source.quote, dates::absolute(&source.quote, day));
-                    support.push_str(&says);
-                    own.push_str(if source.speaker == Speaker::Person { &says } else { "" });
-                    sources.push(source);
-                }
+                Some(citation) => citations.push(citation),
                 None => self.refusals.push(Refusal::Misquoted { path: path.to_owned(), quote }),
             }
         }
@@ -132,6 +126,7 @@ impl Harvest<'_> {
         if merged.is_empty() && was.is_some_and(|known| known.text == after) {
             return;
         }
+        let (sources, cited) = citations.into_iter().map(|one| (one.source, (one.text, one.day))).unzip();
         let step = Step {
             path: path.to_owned(),
             base: was.map(|known| known.entry.digest.clone()),
@@ -140,15 +135,11 @@ impl Harvest<'_> {
             merged,
             into: None,
             sources,
-            support,
+            cited,
             keeps_age: false,
             because: "judged by the model".to_owned(),
         };
-        // Where the person said all of it, what others said besides adds nothing.
-        let mut by_person = Step { support: own, ..step.clone() };
-        by_person.sources.retain(|source| source.speaker == Speaker::Person);
-        let alone = !by_person.sources.is_empty() && trial::rests_on_its_sources(&by_person, self.world);
-        self.steps.insert(path.to_owned(), if alone { by_person } else { step });
+        self.steps.insert(path.to_owned(), step);
     }
 
     /// A path as it is among the memories, however the model spelt it.
@@ -167,7 +158,7 @@ impl Harvest<'_> {
             merged: Vec::new(),
             into,
             sources: Vec::new(),
-            support: String::new(),
+            cited: Vec::new(),
             keeps_age: false,
             because,
         };

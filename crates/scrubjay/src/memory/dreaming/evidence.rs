@@ -81,41 +81,43 @@ impl Evidence {
         self.logs.is_empty() && !self.said.iter().any(|said| said.speaker == Speaker::Person)
     }
 
-    /// Where these exact words were said, by the person if they said them anywhere.
-    pub(super) fn source_of(&self, quote: &str) -> Option<(Source, Date)> {
+    /// Where these exact words were said: by the user if they stand in a message the user typed, otherwise by whoever said them.
+    /// The model wrote the daily log, so what only the log has is the model's word.
+    pub(super) fn source_of(&self, quote: &str) -> Option<Citation> {
         const LEAST_WORDS: usize = 2;
         let quote = one_line(quote);
         if content_words(&quote).len() < LEAST_WORDS {
             return None;
         }
         let holds = |said: &&Said| one_line(&said.text).contains(&quote);
-        let by_person = self.said.iter().filter(|said| said.speaker == Speaker::Person).find(holds);
-        let said = by_person.or_else(|| self.said.iter().find(holds));
-        let cited = |said: &Said| Source {
-            speaker: said.speaker.clone(),
-            session: said.session.clone(),
-            message: said.message.clone(),
-            quote: quote.clone(),
-        };
-        if let Some(said) = said {
-            return Some((cited(said), said.day));
+        let typed = self.said.iter().filter(|said| said.speaker == Speaker::Person).find(holds);
+        if let Some(said) = typed.or_else(|| self.said.iter().find(holds)) {
+            return Some(said.cited(&quote));
         }
         let log = self.logs.iter().find(|log| one_line(&log.text).contains(&quote))?;
-        // The agent wrote the log; where the person said all of it in one message, it is theirs.
-        let source = self.said_by_person(&quote).map(cited).unwrap_or_else(|| Source {
-            speaker: Speaker::Assistant,
-            session: String::new(),
-            message: file_of(log.date),
-            quote: quote.clone(),
-        });
-        Some((source, log.date))
+        let (session, message) = (String::new(), file_of(log.date));
+        let source = Source { speaker: Speaker::Assistant, session, message, quote };
+        Some(Citation { source, text: log.text.clone(), day: log.date })
     }
+}
 
-    /// A message of the person's that has all of the words.
-    fn said_by_person(&self, quote: &str) -> Option<&Said> {
-        let words = content_words(quote);
-        let has_all = |said: &&Said| said.speaker == Speaker::Person && words.is_subset(&content_words(&said.text));
-        self.said.iter().find(has_all)
+/// Words that were cited: who said them, in which text, on which day.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Citation {
+    pub(super) source: Source,
+    pub(super) text: String,
+    pub(super) day: Date,
+}
+
+impl Said {
+    fn cited(&self, quote: &str) -> Citation {
+        let source = Source {
+            speaker: self.speaker.clone(),
+            session: self.session.clone(),
+            message: self.message.clone(),
+            quote: quote.to_owned(),
+        };
+        Citation { source, text: self.text.clone(), day: self.day }
     }
 }
 

@@ -244,7 +244,10 @@ fn edit(memory: &Memory, step: &Step) -> Edit {
     Edit { path: step.path.clone(), base: step.base.clone(), act, rests_on, age }
 }
 
-/// What a memory rests on once it took over others or quotes what was said; tainted as soon as one of them is.
+/// Why what a dream found in conversations waits.
+const DOUBT: &str = "a dream found it in a conversation that it read whole";
+
+/// What a memory rests on once it took over others or quotes what was said. It is as trusted as the least trusted of them.
 fn basis(memory: &Memory, step: &Step) -> Option<Basis> {
     if step.merged.is_empty() && step.sources.is_empty() {
         return None;
@@ -261,17 +264,10 @@ fn basis(memory: &Memory, step: &Step) -> Option<Basis> {
             sources.push(Source { speaker, session: String::new(), message: String::new(), quote: String::new() });
         }
     }
-    let is_new = step.base.is_none() && step.merged.is_empty();
-    // What the person alone did not say rests on the others too.
-    let by_person = !step.sources.is_empty() && step.sources.iter().all(|source| source.speaker == Speaker::Person);
-    let said = if by_person { Trust::Clean } else { Trust::Tainted };
-    trusts.extend((is_new || said == Trust::Tainted && !step.sources.is_empty()).then_some(said));
+    // Whoever dreams reads whole conversations, not only the user's words.
+    trusts.extend(step.sources.iter().map(|_| Trust::Tainted));
     sources.extend(step.sources.iter().cloned());
-    let trust = match () {
-        () if trusts.contains(&Trust::Tainted) => Trust::Tainted,
-        () if trusts.contains(&Trust::Confirmed) => Trust::Confirmed,
-        () => Trust::Clean,
-    };
+    let trust = Trust::least(trusts);
     let mut seen = Vec::new();
     sources.retain(|source| {
         !seen.contains(source) && {
@@ -279,7 +275,8 @@ fn basis(memory: &Memory, step: &Step) -> Option<Basis> {
             true
         }
     });
-    Some(Basis { sources, trust, doubt: None })
+    let doubt = (!step.sources.is_empty()).then(|| DOUBT.to_owned());
+    Some(Basis { sources, trust, doubt })
 }
 
 impl Dreams {

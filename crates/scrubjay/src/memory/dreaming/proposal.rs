@@ -142,7 +142,7 @@ pub(in crate::memory) fn propose(
         merged: Vec::new(),
         into: None,
         sources: basis.sources,
-        support: String::new(),
+        cited: Vec::new(),
         keeps_age: false,
         because: because.clone(),
     };

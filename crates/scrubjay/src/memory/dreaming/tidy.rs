@@ -5,7 +5,7 @@ use super::world::{Known, Step, World};
 use crate::digest::Digest;
 use crate::limits::Limits;
 use crate::memory::journal::{Cause, Recorded};
-use crate::memory::likeness::{self, Relation, Taken};
+use crate::memory::similarity::{self, Analysis, Relation};
 use crate::memory::{Memory, MemoryError, Topic, Trust, freshness, index};
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -214,21 +214,21 @@ fn join(
     limits: &Limits,
     report: &mut Report,
 ) -> BTreeMap<String, String> {
-    let mut taken: Vec<Taken> = drafts.iter().map(|(path, draft)| Taken::of(path, &draft.topic)).collect();
-    let common = likeness::common(taken.iter());
-    let pairs = likeness::pairs(&taken, limits);
+    let mut taken: Vec<Analysis> = drafts.iter().map(|(path, draft)| Analysis::of(path, &draft.topic)).collect();
+    let common = similarity::common(taken.iter());
+    let pairs = similarity::pairs(&taken, limits);
     let mut into = BTreeMap::new();
     for (a, b) in &pairs {
         let (one, other) = (&taken[*a], &taken[*b]);
         let stand = !into.contains_key(&one.path) && !into.contains_key(&other.path);
-        let same = || likeness::relation(one, other, &common) == Some(Relation::Same);
+        let same = || similarity::relation(one, other, &common) == Some(Relation::Same);
         if !stand || !may_merge(world, &one.path, &other.path) || !same() {
             continue;
         }
         let (kept, gone) = if keeps_first(world, one, other) { (*a, *b) } else { (*b, *a) };
-        let topic = likeness::merged(&taken[kept], &taken[gone]);
+        let topic = similarity::merged(&taken[kept], &taken[gone]);
         let (kept_path, gone_path) = (taken[kept].path.clone(), taken[gone].path.clone());
-        taken[kept] = Taken::of(&kept_path, &topic);
+        taken[kept] = Analysis::of(&kept_path, &topic);
         let merged = drafts.remove(&gone_path).map(|draft| draft.merged).unwrap_or_default();
         if let Some(draft) = drafts.get_mut(&kept_path) {
             draft.topic = topic;
@@ -238,11 +238,11 @@ fn join(
         into.insert(gone_path, kept_path);
     }
     // What was said five times over and is said once now is no common word any more.
-    let common = likeness::common(taken.iter().filter(|one| !into.contains_key(&one.path)));
+    let common = similarity::common(taken.iter().filter(|one| !into.contains_key(&one.path)));
     let pairs = pairs.iter().map(|(a, b)| (&taken[*a], &taken[*b]));
     let left = pairs.filter(|(one, other)| !into.contains_key(&one.path) && !into.contains_key(&other.path));
     let judged = left.filter_map(|(one, other)| {
-        let relation = likeness::relation(one, other, &common)?;
+        let relation = similarity::relation(one, other, &common)?;
         Some(judged(world, one.path.clone(), other.path.clone(), relation))
     });
     report.findings.extend(judged);
@@ -277,8 +277,8 @@ fn may_merge(world: &World, one: &str, other: &str) -> bool {
 
 /// The one that earned its place stays, under its name and its description; of two that did alike the longer one, and of two
 /// that are as long the newer one.
-fn keeps_first(world: &World, one: &Taken, other: &Taken) -> bool {
-    let rank = |taken: &Taken| {
+fn keeps_first(world: &World, one: &Analysis, other: &Analysis) -> bool {
+    let rank = |taken: &Analysis| {
         let (is_copy, worth) = (taken.path.contains(".conflict-"), world.worth(&taken.path));
         (!is_copy, worth, taken.sayings.len(), taken.words.len(), modified(world, &taken.path))
     };
@@ -359,7 +359,7 @@ fn steps(
             merged: Vec::new(),
             into: into.get(path).map(|kept| end(into, kept).to_owned()),
             sources: Vec::new(),
-            support: String::new(),
+            cited: Vec::new(),
             keeps_age: true,
             because: "said by another memory".to_owned(),
         };

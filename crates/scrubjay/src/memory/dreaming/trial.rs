@@ -1,15 +1,16 @@
 //! The gates of a dream's result: what changed rests on something, nothing is forgotten, little is removed, everything can
-//! still be found, and nothing came in from elsewhere. One refusal, and it waits for a person.
+//! still be found, and no hard fact came in from elsewhere. One refusal, and it waits for a person.
 
 use super::world::{Known, Step, World, successors};
 use crate::limits::Limits;
+use crate::memory::hard_facts::{self, Passage};
 use crate::memory::recall::{Document, Index, Query, content_words};
-use crate::memory::sayings::{Kinship, Saying, is_said, sayings};
-use crate::memory::{Kind, Speaker, Topic, index, name};
+use crate::memory::similarity::{Kinship, Saying, is_said, sayings};
+use crate::memory::{Kind, Topic, index, name};
 use crate::secrets;
 use jiff::Zoned;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// Why a dream does not land by itself.
@@ -29,12 +30,12 @@ pub enum Refusal {
         /// Which.
         quote: String,
     },
-    /// Something is said that nothing it rests on says.
-    Foreign {
+    /// A number, a date, a name of a thing or an address is stated that no source has.
+    Unsupported {
         /// Where.
         path: String,
-        /// What.
-        says: String,
+        /// Which.
+        fact: String,
     },
     /// Something is no longer said, and nothing contradicts it.
     Forgotten {
@@ -84,14 +85,14 @@ impl fmt::Display for Refusal {
         match self {
             Refusal::NoSource { path, says } => write!(f, "{path} would say “{says}” and names nothing it rests on"),
             Refusal::Misquoted { path, quote } => write!(f, "{path} quotes “{quote}”, which nobody said"),
-            Refusal::Foreign { path, says } => write!(f, "{path} would say “{says}”, which nothing it rests on says"),
+            Refusal::Unsupported { path, fact } => write!(f, "{path} states “{fact}”, which is in none of its sources"),
             Refusal::Forgotten { path, said } => write!(f, "{path} says “{said}”, and nobody would say it any more"),
             Refusal::TooManyRemoved { removed, of } => write!(f, "{removed} of {of} memories would go"),
             Refusal::NotFound { path, question } => write!(f, "{path} would not be found any more by “{question}”"),
             Refusal::IndexTooLong { lines, bytes } => {
                 write!(f, "the index would have {lines} lines and {bytes} bytes, more than are loaded")
             }
-            Refusal::Taints(path) => write!(f, "{path} would rest on what somebody else than the person said"),
+            Refusal::Taints(path) => write!(f, "{path} would rest on a conversation that a dream read whole, not only on your words"),
             Refusal::Credential(path) => write!(f, "{path} would hold a credential"),
             Refusal::Unfit { path, why } => write!(f, "{path}: {why}"),
             Refusal::Unfinished => write!(f, "the model did not come to an end"),
@@ -104,7 +105,7 @@ impl fmt::Display for Refusal {
 pub(super) enum By {
     /// Code, which adds no words but dates.
     Code,
-    /// A model, which is checked word by word.
+    /// A model, whose hard facts and sources are checked.
     Model,
 }
 
@@ -118,7 +119,7 @@ pub(super) fn trial(world: &World, steps: &[Step], by: By, now: &Zoned, limits: 
     for step in steps {
         refusals.extend(unfit(step, world, limits));
         if by == By::Model {
-            refusals.extend(unsourced(step, world));
+            refusals.extend(unsourced(step, world, limits));
             refusals.extend(taints(step, world, limits));
         }
         refusals.extend(forgotten(step, world, &after));
@@ -154,38 +155,23 @@ fn sources_in<'a>(step: &Step, world: &'a World) -> Vec<&'a Known> {
     std::iter::once(&step.path).chain(&step.merged).filter_map(|path| world.memories.get(path)).collect()
 }
 
-/// Whether all that a step would newly say is said by what it names.
-pub(super) fn rests_on_its_sources(step: &Step, world: &World) -> bool {
-    unsourced(step, world).is_empty()
-}
-
-/// New sayings must rest on words that were said, and say what those say.
-fn unsourced(step: &Step, world: &World) -> Vec<Refusal> {
+/// New statements need a source, and their hard facts must occur in it. How they are worded is not judged.
+fn unsourced(step: &Step, world: &World, limits: &Limits) -> Vec<Refusal> {
     let Some(text) = &step.after else { return Vec::new() };
-    let said: Vec<Saying> = sources_in(step, world).into_iter().flat_map(|known| all_sayings(&known.topic)).collect();
-    let mut support = Saying::of(&step.support);
-    said.iter().for_each(|saying| support.words.extend(saying.words.iter().cloned()));
+    let (topic, known) = (Topic::read(text, limits), sources_in(step, world));
     let path = || step.path.clone();
-    let news = all_sayings(&Topic::read(text, &Limits::default())).into_iter();
-    let news = news.filter(|saying| saying.says_something() && !is_said(saying, &said));
-    news.filter_map(|saying| {
-        if step.sources.is_empty() && step.merged.is_empty() {
-            return Some(Refusal::NoSource { path: path(), says: saying.text });
-        }
-        let denial = saying.denies() && !support.denies() && !said.iter().any(Saying::denies);
-        (denial || !is_supported(&saying, &support.words))
-            .then(|| Refusal::Foreign { path: path(), says: saying.text.clone() })
-    })
-    .collect()
-}
-
-/// All words but one must be known, of a long saying all but one in ten, and everything with a number in it: a few words are
-/// enough to weave in what somebody else wants believed.
-fn is_supported(saying: &Saying, known: &BTreeSet<String>) -> bool {
-    const ONE_IN: usize = 10;
-    let foreign: Vec<&String> = saying.words.iter().filter(|word| !known.contains(*word)).collect();
-    let values = foreign.iter().any(|word| word.contains(|c: char| c.is_ascii_digit()));
-    !values && foreign.len() * 3 <= saying.words.len() && foreign.len() <= 1.max(saying.words.len() / ONE_IN)
+    if step.sources.is_empty() && step.merged.is_empty() {
+        let said: Vec<Saying> = known.into_iter().flat_map(|known| all_sayings(&known.topic)).collect();
+        let news = all_sayings(&topic).into_iter();
+        let news = news.filter(|saying| saying.says_something() && !is_said(saying, &said));
+        return news.map(|saying| Refusal::NoSource { path: path(), says: saying.text }).collect();
+    }
+    let memories = known.iter().map(|known| Passage { text: &known.text, day: None });
+    let cited = step.cited.iter().map(|(text, day)| Passage { text, day: Some(*day) });
+    let shown: Vec<Passage<'_>> = memories.chain(cited).collect();
+    let stated = [topic.name.as_str(), &topic.description, &topic.body].join("\n");
+    let missing = hard_facts::unsupported(&stated, &shown).into_iter();
+    missing.map(|fact| Refusal::Unsupported { path: path(), fact: fact.to_string() }).collect()
 }
 
 /// What a memory says, its description included.
@@ -198,7 +184,8 @@ fn all_sayings(topic: &Topic) -> Vec<Saying> {
 /// What the person vouches for must not come to rest on what others said.
 fn taints(step: &Step, world: &World, limits: &Limits) -> Option<Refusal> {
     let text = step.after.as_ref()?;
-    let foreign = step.sources.iter().any(|source| source.speaker != Speaker::Person);
+    // Whoever dreams reads whole conversations, not only the user's words.
+    let foreign = !step.sources.is_empty();
     let touches = world.memories.contains_key(&step.path) || !step.merged.is_empty();
     let about_person = matches!(Topic::read(text, limits).kind, Kind::User | Kind::Feedback);
     (foreign && (touches || about_person)).then(|| Refusal::Taints(step.path.clone()))
@@ -231,14 +218,8 @@ enum Settling {
 }
 
 fn is_kept(saying: &Saying, now: &[Saying], settling: Settling) -> bool {
-    let reworded = |other: &Saying| {
-        let shared = saying.words.intersection(&other.words).count();
-        let value = |word: &&String| word.contains(|c: char| c.is_ascii_digit());
-        let values = saying.words.iter().filter(value).all(|word| other.words.contains(word));
-        values && saying.denies() == other.denies() && shared * 10 >= saying.words.len() * 7
-    };
     let settled = |other: &Saying| settling == Settling::Allowed && other.kinship(saying) == Kinship::Disputes;
-    is_said(saying, now) || now.iter().any(|other| reworded(other) || settled(other))
+    is_said(saying, now) || now.iter().any(|other| other.rewords(saying) || settled(other))
 }
 
 fn too_long(before: &World, after: &World, limits: &Limits) -> Option<Refusal> {

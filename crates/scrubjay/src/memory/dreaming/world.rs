@@ -6,6 +6,7 @@ use crate::digest::Digest;
 use crate::limits::Limits;
 use crate::memory::provenance::Source;
 use crate::memory::{Cause, Entry, Memory, MemoryError, Recorded, Topic, Trust, Use};
+use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashSet};
 
@@ -70,9 +71,9 @@ pub struct Step {
     /// Words that were said, which it rests on.
     #[serde(default)]
     pub sources: Vec<Source>,
-    /// Those words, also with their dates made absolute.
+    /// The messages those words are in, with their days.
     #[serde(skip)]
-    pub(super) support: String,
+    pub(super) cited: Vec<(String, Date)>,
     /// Whether its meaning, and so its age, stays.
     #[serde(default)]
     pub keeps_age: bool,

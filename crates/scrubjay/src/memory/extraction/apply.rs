@@ -4,7 +4,8 @@ use super::super::journal::{Cause, ChangeId};
 use super::super::provenance::{Basis, Source, Speaker, Trust};
 use super::super::store::{Act, Change, Edit, Outcome, What};
 use super::super::{
-    Entry, Memory, MemoryError, Scope, SharedMemory, Team, Topic, Twin, draft, dreaming, index, name, scope_of,
+    Entry, Memory, MemoryError, Scope, SharedMemory, Team, Topic, draft, dreaming, index, name, scope_of,
+    similarity,
 };
 use super::Grounds;
 use super::answer::{Action, Draft, LearnerAnswer};
@@ -250,15 +251,10 @@ impl Applying<'_> {
         if let Some((entry, _)) = twin {
             return Ok(Some(entry.path));
         }
-        let same = self.memory.twins(topic)?.into_iter().find_map(|twin| match twin {
-            Twin::Same(path) => Some(path),
-            Twin::Contrary(_) => None,
-        });
-        let counts = |path: &String| {
-            let was = self.memory.rests_on(path).map(|basis| basis.trust);
-            trust == Trust::Tainted || was != Some(Trust::Tainted)
-        };
-        Ok(same.filter(counts))
+        Ok(match trust {
+            Trust::Tainted => similarity::known_or_unconfirmed(self.memory, topic),
+            _ => similarity::known(self.memory, topic),
+        })
     }
 
     /// A file name that nobody has: with a team by its type, otherwise with the user.

@@ -150,13 +150,15 @@ fn unsupported(draft: &Draft, shown: &Shown, agreed: impl Fn(&Passage) -> bool) 
 fn dated(draft: &Draft, cited: &[(&str, &Passage)]) -> (Draft, Vec<String>) {
     let Some(said) = said_on(cited) else { return (draft.clone(), Vec::new()) };
     let mut draft = draft.clone();
+    let (description, body) = (dates::resolve(&draft.topic.description, said), dates::resolve(&draft.topic.body, said));
     let mut notes = Vec::new();
-    let description = dates::absolute(&draft.topic.description, said);
-    let body = dates::absolute(&draft.topic.body, said);
-    if (&description, &body) != (&draft.topic.description, &draft.topic.body) {
-        (draft.topic.description, draft.topic.body) = (description, body);
+    if body.resolved + description.resolved > 0 {
         notes.push(format!("dates are counted from {said}, when it was said"));
     }
+    if body.left_open > 0 {
+        notes.push(format!("a day in it could not be told for certain; it keeps its words and {said}, when it was said"));
+    }
+    (draft.topic.description, draft.topic.body) = (description.text, body.text);
     (draft, notes)
 }
 

@@ -4,7 +4,7 @@
 use super::super::journal::Cause;
 use super::super::provenance::{Basis, Source, Speaker, Trust};
 use super::super::store::{Change, Edit};
-use super::super::{Kind, Memory, MemoryError, SharedMemory, Topic, draft, dreaming, name};
+use super::super::{Kind, Memory, MemoryError, SharedMemory, Topic, draft, dreaming, name, similarity};
 use super::apply::free;
 use crate::digest::Digest;
 use crate::event::{MemoryQuestion, QuestionId};
@@ -84,7 +84,7 @@ fn restrained(topic: Topic) -> Topic {
 
 fn keep_new(memory: &mut Memory, topic: Topic, file: Option<&str>, session: &SessionId) -> Result<Kept, String> {
     let topic = restrained(topic);
-    if let Some(path) = memory.same(&topic).map_err(said)? {
+    if let Some(path) = similarity::known_or_unconfirmed(memory, &topic) {
         return Ok(Kept::Known(path));
     }
     // A shared folder takes nothing that waits; the file keeps the rest of its name.
@@ -163,14 +163,5 @@ impl Memory {
         let entries = || self.scan().entries.iter();
         let by_file = entries().find(|entry| name::fold(&entry.path) == fold || stem(&entry.path) == fold);
         by_file.or_else(|| entries().find(|entry| name::fold(&entry.name) == fold)).cloned()
-    }
-
-    /// The memory that says the same, whether or not it is confirmed.
-    pub(in crate::memory) fn same(&self, topic: &Topic) -> Result<Option<String>, MemoryError> {
-        let same = self.twins(topic)?.into_iter().find_map(|twin| match twin {
-            super::super::Twin::Same(path) => Some(path),
-            super::super::Twin::Contrary(_) => None,
-        });
-        Ok(same)
     }
 }

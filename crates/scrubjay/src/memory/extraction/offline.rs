@@ -3,7 +3,7 @@
 use super::super::explicit::{self, Said};
 use super::super::recall::content_words;
 use super::super::typed::{Conversation, UserMessage};
-use super::super::{Entry, Memory, SharedMemory, Topic, Twin, draft, provenance::Speaker};
+use super::super::{Entry, Memory, SharedMemory, Topic, draft, provenance::Speaker, similarity};
 use super::answer::{Action, Draft, LearnerAnswer};
 use super::request::{Passage, Reader, Shown};
 use super::{Grounds, Learned, apply};
@@ -59,10 +59,7 @@ fn shown(conversation: &Conversation, grounds: &Grounds) -> Shown {
 
 /// A memory of its own, unless one says the contrary: then that one says this from now on, and its history the rest.
 fn remembering(topic: &Topic, quote: &str, memory: &Memory, shown: &mut Shown) -> Draft {
-    let contrary = memory.twins(topic).unwrap_or_default().into_iter().find_map(|twin| match twin {
-        Twin::Contrary(path) => Some(path),
-        Twin::Same(_) => None,
-    });
+    let contrary = similarity::contradicted(memory, topic);
     let before = contrary.and_then(|path| memory.text(&path).ok().flatten());
     let is_own =
         |(entry, _): &(Entry, String)| entry.kind == topic.kind && memory.list().any(|known| known.path == entry.path);

@@ -1,15 +1,13 @@
 //! Which memories say the same, and which contradict each other: found by rare words they have in common, decided saying by
 //! saying. Only those that need no judgement are merged, and everything both say is still said.
 
-use super::recall::content_words;
-use super::sayings::{Kinship, Prints, Saying, is_said, sayings, without_targets};
-use super::topic::Topic;
+use super::statements::{DUPLICATE, Kinship, Prints, Saying, is_said, is_value, sayings, without_targets};
 use crate::limits::Limits;
+use crate::memory::recall::content_words;
+use crate::memory::topic::Topic;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Of all words of two memories, in percent, that duplicates have in common.
-const DUPLICATE: usize = 70;
-/// The same for memories that a model should look at.
+/// Of all words of two memories, in percent, that they share when a model should look at them.
 const ALIKE: usize = 50;
 /// Two memories that share a word which more have than this are not worth comparing for it.
 const RARE: usize = 32;
@@ -18,13 +16,13 @@ const SPECIFIC: usize = 3;
 
 /// A memory, taken apart.
 #[derive(Debug, Clone)]
-pub(super) struct Taken {
-    pub(super) path: String,
-    pub(super) topic: Topic,
-    pub(super) words: BTreeSet<String>,
+pub(in crate::memory) struct Analysis {
+    pub(in crate::memory) path: String,
+    pub(in crate::memory) topic: Topic,
+    pub(in crate::memory) words: BTreeSet<String>,
     /// Those of its name and its description.
     titles: BTreeSet<String>,
-    pub(super) sayings: Vec<Saying>,
+    pub(in crate::memory) sayings: Vec<Saying>,
     /// What its description says.
     described: Saying,
     /// All words, for a quick look, and how many of them the sayings have.
@@ -32,8 +30,8 @@ pub(super) struct Taken {
     said: usize,
 }
 
-impl Taken {
-    pub(super) fn of(path: &str, topic: &Topic) -> Self {
+impl Analysis {
+    pub(in crate::memory) fn of(path: &str, topic: &Topic) -> Self {
         let titles = content_words(&format!("{}\n{}", topic.name, topic.description));
         let words: BTreeSet<String> = titles.union(&content_words(&without_targets(&topic.body))).cloned().collect();
         let (path, described) = (path.to_owned(), Saying::of(&topic.description));
@@ -44,17 +42,32 @@ impl Taken {
         Self { path, topic: topic.clone(), words, titles, sayings, described, prints, said }
     }
 
+    /// How many of these words it has, and how many its title has.
+    pub(super) fn shared_with(&self, words: &BTreeSet<String>) -> (usize, usize) {
+        (self.words.intersection(words).count(), self.titles.intersection(words).count())
+    }
+
+    pub(super) fn title_words(&self) -> usize {
+        self.titles.len()
+    }
+
+    /// What it states, without why and how to apply it.
+    fn stated(&self) -> impl Iterator<Item = &Saying> {
+        let is_label = |saying: &&Saying| !saying.is_label();
+        self.sayings.iter().take_while(is_label).filter(|saying| saying.says_something())
+    }
+
     /// Of all words of two, in percent, those they have in common.
-    fn shares(&self, other: &Taken) -> usize {
+    fn shares(&self, other: &Analysis) -> usize {
         self.share(other, self.words.intersection(&other.words).count())
     }
 
-    fn share(&self, other: &Taken, shared: usize) -> usize {
+    fn share(&self, other: &Analysis, shared: usize) -> usize {
         100 * shared / (self.words.len() + other.words.len()).saturating_sub(shared).max(1)
     }
 
     /// Whether it says all that another says, its description included.
-    fn says_all_of(&self, other: &Taken) -> bool {
+    fn says_all_of(&self, other: &Analysis) -> bool {
         let described = other.described.words.is_subset(&self.words);
         described && !other.sayings.is_empty() && other.sayings.iter().all(|saying| is_said(saying, &self.sayings))
     }
@@ -62,7 +75,7 @@ impl Taken {
 
 /// How two memories stand to each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Relation {
+pub(in crate::memory) enum Relation {
     /// They say the same, as far as code can tell.
     Same,
     /// They speak of one thing and do not agree: a saying of the first, a saying of the second.
@@ -72,7 +85,7 @@ pub(super) enum Relation {
 }
 
 /// Words that so many memories have that two which share them need not speak of the same thing.
-pub(super) fn common<'a>(taken: impl Iterator<Item = &'a Taken>) -> BTreeSet<String> {
+pub(in crate::memory) fn common<'a>(taken: impl Iterator<Item = &'a Analysis>) -> BTreeSet<String> {
     let (mut counts, mut all): (BTreeMap<&String, usize>, usize) = (BTreeMap::new(), 0);
     for one in taken {
         all += 1;
@@ -84,16 +97,10 @@ pub(super) fn common<'a>(taken: impl Iterator<Item = &'a Taken>) -> BTreeSet<Str
 
 /// How two memories stand to each other, if they have anything to do with each other. `common` words tell no thing from
 /// another.
-pub(super) fn relation(one: &Taken, other: &Taken, common: &BTreeSet<String>) -> Option<Relation> {
+pub(in crate::memory) fn relation(one: &Analysis, other: &Analysis, common: &BTreeSet<String>) -> Option<Relation> {
     let share = |a: &BTreeSet<String>, b: &BTreeSet<String>| a.intersection(b).any(|word| !common.contains(word));
     let most = one.prints.shared(&other.prints);
-    let pairs = one.sayings.iter().flat_map(|a| other.sayings.iter().map(move |b| (a, b)));
-    let pairs = pairs.filter(|(a, b)| a.may_dispute(b, most));
-    // What the other memory says as well is no dispute with what it says besides.
-    let open = |(a, b): &(&Saying, &Saying)| {
-        a.kinship(b) == Kinship::Disputes && !is_said(a, &other.sayings) && !is_said(b, &one.sayings)
-    };
-    let mut disputes = pairs.filter(open).peekable();
+    let mut disputes = disputes(one, other, most).peekable();
     if disputes.peek().is_some() {
         // The same words about two things: neither a contradiction nor a duplicate.
         let same_title = share(&one.titles, &other.titles);
@@ -113,8 +120,62 @@ pub(super) fn relation(one: &Taken, other: &Taken, common: &BTreeSet<String>) ->
     }
 }
 
+/// The statements in which two memories do not agree; `most`: no fewer than the words they share. What the other memory says as
+/// well is no dispute with what it says besides.
+fn disputes<'a>(one: &'a Analysis, other: &'a Analysis, most: usize) -> impl Iterator<Item = (&'a Saying, &'a Saying)> {
+    let pairs = one.sayings.iter().flat_map(|a| other.sayings.iter().map(move |b| (a, b)));
+    let open = move |(a, b): &(&Saying, &Saying)| {
+        a.may_dispute(b, most)
+            && a.kinship(b) == Kinship::Disputes
+            && !is_said(a, &other.sayings)
+            && !is_said(b, &one.sayings)
+    };
+    pairs.filter(open)
+}
+
+/// Whether two memories say the same, whatever their kind.
+pub(super) fn is_same(one: &Analysis, other: &Analysis) -> bool {
+    let one = Analysis { topic: Topic { kind: other.topic.kind, ..one.topic.clone() }, ..one.clone() };
+    relation(&one, other, &BTreeSet::new()) == Some(Relation::Same)
+}
+
+/// Whether a memory says all that another states: sentence by sentence, or in nearly the same words without a number, a denial
+/// or a sentence of its own.
+pub(super) fn says(old: &Analysis, new: &Analysis) -> bool {
+    let stated: Vec<&Saying> = new.stated().collect();
+    if stated.is_empty() {
+        return false;
+    }
+    if stated.iter().all(|saying| is_said(saying, &old.sayings)) {
+        return true;
+    }
+    let held: BTreeSet<&String> = old.sayings.iter().flat_map(|saying| &saying.words).collect();
+    let words: BTreeSet<&String> = stated.iter().flat_map(|saying| &saying.words).collect();
+    let lacks = |word: &&&String| !held.contains(**word);
+    let is_new = |saying: &Saying| {
+        let new = saying.words.iter().filter(|word| !held.contains(word));
+        100 * new.count() > (100 - ALIKE) * saying.words.len()
+    };
+    let turns = |sayings: &mut dyn Iterator<Item = &Saying>| -> (bool, BTreeSet<&'static str>) {
+        sayings.fold((false, BTreeSet::new()), |(denies, mut turns), saying| {
+            turns.extend(saying.limits());
+            (denies || saying.denies(), turns)
+        })
+    };
+    let turned = turns(&mut old.stated()) != turns(&mut stated.iter().copied());
+    let reordered = |saying: &&Saying| old.sayings.iter().any(|other| other.reorders(saying));
+    let most = old.prints.shared(&new.prints);
+    let all = held.union(&words).count();
+    100 * words.intersection(&held).count() >= DUPLICATE * all
+        && !words.iter().filter(lacks).any(|word| is_value(word))
+        && !turned
+        && !stated.iter().any(reordered)
+        && !stated.into_iter().any(is_new)
+        && disputes(old, new, most).next().is_none()
+}
+
 /// Whether a memory says the contrary of another, which says nothing besides: the same but for a denial, a number or a day.
-pub(super) fn is_contrary(new: &Taken, old: &Taken) -> bool {
+pub(in crate::memory) fn is_contrary(new: &Analysis, old: &Analysis) -> bool {
     let turned = |saying: &&Saying| new.sayings.iter().any(|other| other.is_contrary(saying));
     let stated: Vec<&Saying> = old.sayings.iter().filter(|saying| saying.is_statement()).collect();
     let (turned, kept): (Vec<&Saying>, Vec<&Saying>) = stated.into_iter().partition(turned);
@@ -123,7 +184,7 @@ pub(super) fn is_contrary(new: &Taken, old: &Taken) -> bool {
 
 /// Pairs that have rare words in common, those with the most first. The rarest words are looked at first, and no more pairs than
 /// can be counted in a moment: in a large memory a word of the middle has more pairs than all rare ones together.
-pub(super) fn pairs(taken: &[Taken], limits: &Limits) -> Vec<(usize, usize)> {
+pub(in crate::memory) fn pairs(taken: &[Analysis], limits: &Limits) -> Vec<(usize, usize)> {
     /// Pairs that are counted for each one that is compared.
     const COUNTED: usize = 20;
     let mut holders: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
@@ -153,7 +214,7 @@ pub(super) fn pairs(taken: &[Taken], limits: &Limits) -> Vec<(usize, usize)> {
 }
 
 /// One memory that says what two say: the text of the first, and what only the second says.
-pub(super) fn merged(kept: &Taken, gone: &Taken) -> Topic {
+pub(in crate::memory) fn merged(kept: &Analysis, gone: &Analysis) -> Topic {
     let description = &gone.described;
     let mut body = kept.topic.body.trim_end().to_owned();
     let mut known = kept.sayings.clone();
@@ -182,9 +243,9 @@ mod tests {
     use crate::memory::Kind;
     use proptest::prelude::*;
 
-    fn taken(path: &str, description: &str, body: &str) -> Taken {
+    fn taken(path: &str, description: &str, body: &str) -> Analysis {
         let (name, kind) = (description.to_owned(), Kind::Reference);
-        Taken::of(path, &Topic { name, description: description.to_owned(), kind, body: body.to_owned() })
+        Analysis::of(path, &Topic { name, description: description.to_owned(), kind, body: body.to_owned() })
     }
 
     // spec: Z6
@@ -221,7 +282,7 @@ mod tests {
 
     #[test]
     fn what_differs_in_its_subject_is_no_contradiction() {
-        let services: Vec<Taken> = ["amsel", "drossel", "fink", "star", "meise"]
+        let services: Vec<Analysis> = ["amsel", "drossel", "fink", "star", "meise"]
             .iter()
             .map(|bird| taken(&format!("{bird}.md"), bird, &format!("Ask Ada before you clear {bird}.")))
             .collect();

@@ -1,7 +1,7 @@
 //! What a memory says, one saying at a time: a sentence, an item of a list, a heading, a block of code. Two sayings are
 //! compared by their words, never by their meaning, so that code decides only what needs no judgement.
 
-use super::recall::{content_sequence, content_words, words};
+use crate::memory::recall::{content_sequence, content_words, words};
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::sync::LazyLock;
@@ -18,6 +18,11 @@ const DENIALS: &[&str] = &[
     "not", "no", "never", "none", "without", "cannot", "neither", "nor", "avoid", "stop", "off", "nicht", "kein",
     "nie", "pas", "jamais", "不", "没", "別", "别",
 ];
+/// Those of them that say when or for whom it holds.
+const LIMITS: &[&str] = &[
+    "only", "except", "unless", "until", "before", "after", "instead", "longer", "optional", "more", "less", "most",
+    "least",
+];
 
 /// Marks of a memory's parts, which only go with what it states.
 const LABELS: [&str; 2] = ["**Why:**", "**How to apply:**"];
@@ -28,16 +33,18 @@ static DAYS: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
          june july august september october november december",
     )
 });
+/// Of all words of two texts, in percent, that they share when they say the same.
+pub(super) const DUPLICATE: usize = 70;
 /// Of all words of two sayings but their numbers and days, in percent, that they share when one is the contrary of the other.
 const CONTRARY: usize = 80;
 
 /// Something that a memory says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Saying {
+pub(in crate::memory) struct Saying {
     /// As it is written, without the mark of its list.
-    pub(super) text: String,
+    pub(in crate::memory) text: String,
     /// The words that tell it from others.
-    pub(super) words: BTreeSet<String>,
+    pub(in crate::memory) words: BTreeSet<String>,
     /// The same in their order: who reports to whom is a matter of order alone.
     order: Vec<String>,
     /// The words once more, for a quick look.
@@ -45,16 +52,16 @@ pub(super) struct Saying {
     /// The words in it that turn it round.
     turns: BTreeSet<&'static str>,
     /// Whether it is an item of a list.
-    pub(super) is_item: bool,
+    pub(in crate::memory) is_item: bool,
 }
 
 /// Words as numbers, in order. Two words may have the same number, so that what is counted in common is at least what is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Prints(Box<[u64]>);
+pub(in crate::memory) struct Prints(Box<[u64]>);
 
 impl Prints {
     /// Of words that are all different.
-    pub(super) fn of<'a>(words: impl Iterator<Item = &'a String>) -> Self {
+    pub(in crate::memory) fn of<'a>(words: impl Iterator<Item = &'a String>) -> Self {
         let hasher = BuildHasherDefault::<DefaultHasher>::default();
         let mut prints: Box<[u64]> = words.map(|word| hasher.hash_one(word)).collect();
         prints.sort_unstable();
@@ -62,7 +69,7 @@ impl Prints {
     }
 
     /// No fewer than the words that two have in common.
-    pub(super) fn shared(&self, other: &Self) -> usize {
+    pub(in crate::memory) fn shared(&self, other: &Self) -> usize {
         let (Self(ours), Self(theirs)) = (self, other);
         let (mut one, mut two, mut shared) = (0, 0, 0);
         while let (Some(a), Some(b)) = (ours.get(one), theirs.get(two)) {
@@ -76,7 +83,7 @@ impl Prints {
 
 /// How two sayings stand to each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kinship {
+pub(in crate::memory) enum Kinship {
     /// They say the same, or the first says what the second does and more.
     Covers,
     /// They speak of the same thing and differ in a detail or a denial: one of them may be wrong.
@@ -86,7 +93,7 @@ pub(super) enum Kinship {
 }
 
 impl Saying {
-    pub(super) fn of(text: &str) -> Self {
+    pub(in crate::memory) fn of(text: &str) -> Self {
         let text = text.trim();
         let plain = without_targets(text).replace("n't", " not").replace("n’t", " not").to_lowercase();
         let all: Vec<String> = words(&plain).collect();
@@ -99,24 +106,46 @@ impl Saying {
     }
 
     /// Whether it says anything that could be true or false.
-    pub(super) fn says_something(&self) -> bool {
+    pub(in crate::memory) fn says_something(&self) -> bool {
         self.words.len() >= 2
     }
 
-    pub(super) fn denies(&self) -> bool {
+    pub(in crate::memory) fn denies(&self) -> bool {
         self.turns.iter().filter(|turn| DENIALS.contains(turn)).count() % 2 == 1
     }
 
+    /// The words that set a limit to it, which are no denials: only, before, unless.
+    pub(super) fn limits(&self) -> impl Iterator<Item = &'static str> {
+        self.turns.iter().filter(|turn| LIMITS.contains(turn)).copied()
+    }
+
+    /// Whether it has the same words as another in another order, which may say something else: who reports to whom.
+    pub(super) fn reorders(&self, other: &Saying) -> bool {
+        self.words == other.words && self.turns == other.turns && self.kinship(other) != Kinship::Covers
+    }
+
+    /// Whether it says what another says in other words: most of them, every number, and the same denial.
+    pub(in crate::memory) fn rewords(&self, other: &Saying) -> bool {
+        let shared = other.words.intersection(&self.words).count();
+        let is_number = |word: &&String| word.contains(|c: char| c.is_ascii_digit());
+        let numbers = other.words.iter().filter(is_number).all(|word| self.words.contains(word));
+        numbers && self.denies() == other.denies() && 100 * shared >= DUPLICATE * other.words.len()
+    }
+
     /// Whether it states something, and does not say why or how to apply it.
-    pub(super) fn is_statement(&self) -> bool {
-        self.says_something() && !LABELS.iter().any(|label| self.text.starts_with(label))
+    pub(in crate::memory) fn is_statement(&self) -> bool {
+        self.says_something() && !self.is_label()
+    }
+
+    /// Whether it begins to say why, or how to apply something.
+    pub(in crate::memory) fn is_label(&self) -> bool {
+        LABELS.iter().any(|label| self.text.starts_with(label))
     }
 
     /// Whether it says the contrary of another: the same but for a denial, a number or a day.
-    pub(super) fn is_contrary(&self, other: &Saying) -> bool {
-        let is_value = |word: &&String| word.contains(|c: char| c.is_ascii_digit()) || DAYS.contains(*word);
+    pub(in crate::memory) fn is_contrary(&self, other: &Saying) -> bool {
         let parted = |saying: &Self| -> (BTreeSet<String>, BTreeSet<String>) {
-            saying.words.iter().cloned().partition(|word| is_value(&word))
+            saying.words.iter().cloned().partition(|word| is_value(word))
         };
         let ((our_values, ours), (their_values, theirs)) = (parted(self), parted(other));
         let (shared, all) = (ours.intersection(&theirs).count(), ours.union(&theirs).count());
@@ -137,7 +166,7 @@ impl Saying {
     }
 
     /// Whether it can be in dispute with another at all, when no more words than `most` are shared: a quick look.
-    pub(super) fn may_dispute(&self, other: &Saying, most: usize) -> bool {
+    pub(in crate::memory) fn may_dispute(&self, other: &Saying, most: usize) -> bool {
         let (ours, theirs) = (self.words.len(), other.words.len());
         if most < 2 || ours.max(theirs) > most + DETAIL || ours.abs_diff(theirs) > DETAIL {
             return false;
@@ -147,7 +176,7 @@ impl Saying {
     }
 
     /// How it stands to another.
-    pub(super) fn kinship(&self, other: &Saying) -> Kinship {
+    pub(in crate::memory) fn kinship(&self, other: &Saying) -> Kinship {
         // Of two lines that nobody would call sentences, only the same one is the same.
         if self.text == other.text {
             return Kinship::Covers;
@@ -169,8 +198,13 @@ impl Saying {
     }
 }
 
+/// Whether a word is a number or tells when.
+pub(in crate::memory) fn is_value(word: &str) -> bool {
+    word.contains(|c: char| c.is_ascii_digit()) || DAYS.contains(word)
+}
+
 /// A text without the memories its links lead to: where they lie is not what it says.
-pub(super) fn without_targets(text: &str) -> String {
+pub(in crate::memory) fn without_targets(text: &str) -> String {
     let mut parts = text.split("](");
     let mut out = parts.next().unwrap_or_default().to_owned();
     for part in parts {
@@ -197,7 +231,7 @@ fn follows(words: &[String], among: &[String]) -> bool {
 const DETAIL: usize = 3;
 
 /// What a text says, in order.
-pub(super) fn sayings(text: &str) -> Vec<Saying> {
+pub(in crate::memory) fn sayings(text: &str) -> Vec<Saying> {
     let mut found = Vec::new();
     let mut paragraph = String::new();
     let mut fence: Option<String> = None;
@@ -275,7 +309,7 @@ fn is_short(before: &str) -> bool {
 }
 
 /// Whether everything that `saying` says is said by one of these.
-pub(super) fn is_said(saying: &Saying, by: &[Saying]) -> bool {
+pub(in crate::memory) fn is_said(saying: &Saying, by: &[Saying]) -> bool {
     by.iter().any(|other| other.kinship(saying) == Kinship::Covers)
 }
 
