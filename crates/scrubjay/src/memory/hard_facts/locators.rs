@@ -188,7 +188,7 @@ fn is_mail(word: &str) -> bool {
 /// A name with dots in it, `localhost` or an IP address, with a port or without.
 fn is_host(word: &str) -> bool {
     let (name, port) = word.split_once(':').unwrap_or((word, ""));
-    let fits = port.chars().all(|c| is_name(c) || "./?=#".contains(c)) && (port.is_empty() == !word.contains(':'));
+    let fits = port.chars().all(|c| is_name(c) || "./?=#".contains(c)) && port.is_empty() != word.contains(':');
     let name = name.split(['?', '#']).next().unwrap_or_default();
     fits && (is_dotted(name) || is_address(name) || (name.eq_ignore_ascii_case("localhost") && !port.is_empty()))
 }
