@@ -3,15 +3,16 @@
 use crate::bench::{files, night, open, project, text};
 use scrubjay::limits::Limits;
 use scrubjay::memory::dreaming::Mode;
-use scrubjay::memory::extraction::Attendance;
+use scrubjay::memory::extraction::{Attendance, TOOL};
 use scrubjay::memory::{Cause, SharedMemory, Speaker, Trust};
 use scrubjay::message::Origin;
 use scrubjay::prompt::Prompt;
+use scrubjay::prompts;
 use scrubjay::tools::{self, Keeper};
 use scrubjay::{Learns, Remembering};
 use scrubjay_providers::scripted::{Scripted, Turn};
 use scrubjay_testkit::{FixedClock, Home, Setting, Story};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -40,7 +41,6 @@ fn model(errand: &'static str, folder: &'static [&'static str; 2], act: Act) -> 
     }))
 }
 
-const MEMORY: [&str; 2] = ["The memory is the folder ", ". It is there"];
 const COPY: [&str; 2] = ["copy of it in ", ";"];
 
 fn read(dir: &str, file: &str) -> Turn {
@@ -68,36 +68,36 @@ fn begin(home: Home, clock: &FixedClock, model: Arc<Scripted>) -> (Story, Shared
 }
 
 /// What is said on one day, and what is learned from it; then the night passes.
-async fn day(home: Home, clock: &FixedClock, said: &str, (number, act): (u8, Act)) -> Home {
-    let (mut story, _) = begin(home, clock, model("extract", &MEMORY, act));
+async fn day(home: Home, clock: &FixedClock, said: &str, (number, memory): (u8, Value)) -> Home {
+    let answer = json!({ "memories": [memory], "look_back": [] });
+    let model = Arc::new(Scripted::new().afterwards(move |prompt| {
+        let learns = *prompt.system == *prompts::LEARNER.trim_end();
+        Ok(if learns { Turn::call(TOOL, answer.clone()) } else { Turn::text("Understood.") })
+    }));
+    let (mut story, _) = begin(home, clock, model);
     story.ask(said).await.unwrap();
     assert!(story.session.wait_for_background(LONG).await.unwrap());
     story.check();
     night(story, clock, &format!("day-{number}")).await
 }
 
-// spec: E6
+fn rule(name: &str, statement: &str, cite: &str) -> Value {
+    json!({ "action": "create", "type": "feedback", "name": name, "description": "indentation in the parser",
+            "statement": statement, "cites": [cite] })
+}
+
+// spec: E7
 // spec: Z7
 // spec: D11
 #[tokio::test]
 async fn in_three_days_one_preference_ends_as_one_memory_with_its_history() {
     let (home, clock) = (Home::new().unwrap(), FixedClock::default());
-    let stated: Act = |turn, dir| match turn {
-        0 => write(dir, OLD, &format!("cites: [\"{FIRST}\"]"), FIRST),
-        _ => Turn::text("saved"),
-    };
-    let home = day(home, &clock, FIRST, (1, stated)).await;
-    let confirmed: Act = |turn, dir| match turn {
-        0 => read(dir, OLD),
-        1 => write(dir, OLD, &format!("cites: [\"{AGAIN}\"]"), &format!("{FIRST} {AGAIN}")),
-        _ => Turn::text("saved"),
-    };
+    let home = day(home, &clock, FIRST, (1, rule("Tabs", FIRST, FIRST))).await;
+    let mut confirmed = rule("Tabs", &format!("{FIRST} {AGAIN}"), AGAIN);
+    (confirmed["action"], confirmed["file"]) = ("change".into(), OLD.into());
     let home = day(home, &clock, &format!("Yes, that was right. {AGAIN}"), (2, confirmed)).await;
-    let contradicted: Act = |turn, dir| match turn {
-        0 => write(dir, NEW, &format!("cites: [\"{SETTLED}\"]"), SETTLED),
-        _ => Turn::text("saved"),
-    };
-    let home = day(home, &clock, &format!("I changed my mind. {SETTLED} No tabs any more."), (3, contradicted)).await;
+    let changed = format!("I changed my mind. {SETTLED} No tabs any more.");
+    let home = day(home, &clock, &changed, (3, rule("Spaces", SETTLED, SETTLED))).await;
     let dir = project(&home.data()).memory();
     let before = files(&dir);
     assert!(before[OLD].contains(FIRST) && before[OLD].contains(AGAIN) && before[NEW].contains(SETTLED), "{before:?}");
@@ -117,15 +117,18 @@ async fn in_three_days_one_preference_ends_as_one_memory_with_its_history() {
     // The newer words contradict one sentence and say nothing about the other, so the person has the last word.
     assert_eq!(landed.receipt, None);
     let proposal = landed.proposal.unwrap();
-    let [reason] = <[String; 1]>::try_from(proposal.reasons).unwrap();
-    assert!(reason.contains(AGAIN) && reason.contains("nobody would say it any more"), "{reason}");
+    let reasons = proposal.reasons.join("; ");
+    assert!(reasons.contains(AGAIN) && reasons.contains("nobody would say it any more"), "{reasons}");
     assert_eq!(files(&dir), before);
     dreams.apply(&proposal.id).unwrap();
     let after = files(&dir);
     assert!(!after.contains_key(OLD) && after[NEW].contains(SETTLED) && !after[NEW].contains("cites"), "{after:?}");
 
     let basis = memory.with(|memory| memory.rests_on(NEW).cloned()).unwrap();
-    assert!(basis.trust == Trust::Clean && basis.sources.iter().any(|one| one.speaker == Speaker::Person), "{basis:?}");
+    assert!(
+        basis.trust == Trust::Confirmed && basis.sources.iter().any(|one| one.speaker == Speaker::Person),
+        "{basis:?}"
+    );
     let log = memory.with(|memory| memory.log().unwrap());
     let of =
         |path: &str| log.iter().filter(|change| change.edits.iter().any(|edit| edit.path == path)).collect::<Vec<_>>();

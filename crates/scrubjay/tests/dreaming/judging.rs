@@ -76,7 +76,7 @@ fn job(bench: &Bench) -> Card {
 // spec: Z7
 // spec: X4
 #[tokio::test]
-async fn a_contradiction_is_settled_by_what_the_person_said_last() {
+async fn a_contradiction_is_settled_by_what_the_user_said_last_and_the_users_yes() {
     let model = dreamer(|turn, copy| match turn {
         0 => read(copy, "deploy_new.md").and_call("Read", json!({ "file_path": format!("{copy}/deploy_old.md") })),
         1 => write(
@@ -93,13 +93,17 @@ async fn a_contradiction_is_settled_by_what_the_person_said_last() {
     let mut bench = Bench::answered_by(model.clone());
     deploys(&bench);
     let landed = dream(&mut bench).await.unwrap();
-    assert_eq!(landed.proposal, None);
+    // Whoever dreams reads whole conversations, so what it takes from them waits.
+    let proposal = landed.proposal.unwrap();
+    assert!(proposal.reasons.iter().any(|reason| reason.contains("read whole")), "{proposal}");
+    assert!(bench.files().contains_key("deploy_old.md"));
+    bench.dreams().apply(&proposal.id).unwrap();
     let files = bench.files();
     assert!(!files.contains_key("deploy_old.md"));
     let new = &files["deploy_new.md"];
     assert!(new.contains("18:30 sharp. Grace watches") && !new.contains("merged") && !new.contains("cites"), "{new}");
     let rests = bench.memory.with(|memory| memory.rests_on("deploy_new.md").cloned()).unwrap();
-    assert_eq!(rests.trust, Trust::Clean);
+    assert_eq!(rests.trust, Trust::Confirmed);
     let said = rests.sources.iter().find(|source| source.speaker == Speaker::Person).unwrap();
     assert_eq!((said.session.as_str(), said.message.is_empty()), ("past-1", false));
     // It was told what code had found, and worked on a copy that is gone.
@@ -196,7 +200,7 @@ async fn a_model_that_invents_a_fact_is_refused() {
             ),
             _ => Turn::text("Roughly."),
         },
-        "states “21:45”, which is in none of its sources",
+        "states “the number 21:45”, which is in none of its sources",
     )
     .await;
     refused(
@@ -238,7 +242,7 @@ async fn a_model_that_says_it_in_its_own_words_lands() {
     let landed = dream(&mut bench).await.unwrap();
     assert_eq!(landed.proposal, None, "{landed}");
     let basis = bench.memory.with(|memory| memory.rests_on("rollout.md").cloned()).unwrap();
-    assert_eq!(basis.trust, Trust::Clean);
+    assert_eq!((basis.trust, basis.doubt.is_some()), (Trust::Tainted, true), "kept, and marked");
 }
 
 // spec: X5
@@ -262,7 +266,7 @@ async fn a_memory_is_as_trusted_as_its_least_trusted_source() {
                 _ => Turn::text("Done."),
             },
             USER,
-            Trust::Clean,
+            Trust::Tainted,
         ),
     ];
     for (act, cites, trust) in acts {
@@ -608,7 +612,7 @@ async fn a_print_run_starts_no_dream_and_leaves_no_job() {
         for n in 0..5 {
             bench.session(&format!("past-{n}"), bench.now(), &["good morning to all the birds"]);
         }
-        let learns = Learns { transcripts: bench.story.home.data(), attendance };
+        let learns = Learns { transcripts: bench.story.home.data(), attendance, model: None };
         bench.story.session = bench.story.session.learning(learns);
         let before = bench.files();
         bench.story.ask("Is all well?").await.unwrap();

@@ -4,11 +4,12 @@ use crate::bench::{files, night, open, project, text};
 use jiff::SignedDuration;
 use jiff::civil::date;
 use scrubjay::limits::Limits;
-use scrubjay::memory::extraction::Attendance;
+use scrubjay::memory::extraction::{Attendance, TOOL};
 use scrubjay::memory::{SharedMemory, Speaker, Trust, logs};
 use scrubjay::message::Origin;
 use scrubjay::model::ModelError;
 use scrubjay::prompt::Prompt;
+use scrubjay::prompts;
 use scrubjay::tools::{self, Keeper};
 use scrubjay::{Learns, Remembering};
 use scrubjay_providers::scripted::{Scripted, Turn};
@@ -35,11 +36,20 @@ fn dreaming(prompt: &Prompt) -> Option<(usize, String)> {
     Some((prompt.history[at..].iter().filter(|one| one.origin == Origin::Model).count(), copy))
 }
 
+fn is_learner(prompt: &Prompt) -> bool {
+    *prompt.system == *prompts::LEARNER.trim_end()
+}
+
+fn nothing() -> Turn {
+    Turn::call(TOOL, json!({ "memories": [], "look_back": [] }))
+}
+
 type Act = fn(usize, &str) -> Result<Turn, ModelError>;
 
 /// A model that answers "Good.", and dreams so.
 fn dreamer(act: Act) -> Arc<Scripted> {
     Arc::new(Scripted::new().afterwards(move |prompt| match dreaming(prompt) {
+        None if is_learner(prompt) => Ok(nothing()),
         None => Ok(Turn::text("Good.")),
         Some((turn, copy)) => act(turn, &copy),
     }))
@@ -73,6 +83,9 @@ async fn logged_day(home: Home, clock: &FixedClock) -> Home {
     let log = log_of_the_first_day(&home);
     let line = format!("- 09:00 {SAID}\n");
     let model = Arc::new(Scripted::new().afterwards(move |prompt| {
+        if is_learner(prompt) {
+            return Ok(nothing());
+        }
         let path = log.display().to_string();
         let write = |content: String| Turn::call("Write", json!({ "file_path": path, "content": content }));
         Ok(match prompt.history.iter().filter(|one| one.origin == Origin::Model).count() {
@@ -84,7 +97,9 @@ async fn logged_day(home: Home, clock: &FixedClock) -> Home {
     let (mut story, _) = begin(home, clock, model.clone());
     story.ask(SAID).await.unwrap();
     assert!(story.session.wait_for_background(LONG).await.unwrap());
-    assert_eq!(model.prompts().len(), 3, "nothing is extracted and nobody dreams: today is still being written");
+    assert_eq!(model.prompts().len(), 4, "the learner looks, and nobody dreams: today is still being written");
+    let learned = model.prompts().into_iter().find(is_learner).unwrap().history[0].text();
+    assert!(learned.contains(SAID) && !learned.contains(SEEN), "what was typed, not what was logged: {learned}");
     story.check();
     night(story, clock, "day-1").await
 }
@@ -132,13 +147,13 @@ async fn a_logged_day_is_distilled_in_the_first_session_after_midnight_and_read_
     let found = files(&dir);
     assert!(found["feeding_freeze.md"].contains("2026-03-12") && found["nest_camera.md"].contains("fourth frame"));
     let basis = |path: &str| memory.with(|memory| memory.rests_on(path).cloned()).unwrap();
-    assert_eq!(basis("feeding_freeze.md").trust, Trust::Clean, "the person said so, the log only passed it on");
+    assert_eq!(basis("feeding_freeze.md").trust, Trust::Tainted, "whoever distils reads more than the user's words");
     assert_eq!(basis("feeding_freeze.md").sources[0].speaker, Speaker::Person);
     assert_eq!(basis("nest_camera.md").trust, Trust::Tainted, "only the agent said so");
     assert_eq!(basis("freeze_lifted.md").trust, Trust::Tainted, "most of the person's words are not all of them");
     assert_eq!(basis("freeze_begun.md").trust, Trust::Tainted, "the same words in another order are the model's");
     let index = &found["MEMORY.md"];
-    assert!(index.contains("feeding_freeze.md") && !index.contains("nest_camera.md"), "{index}");
+    assert!(!index.contains("feeding_freeze.md") && !index.contains("nest_camera.md"), "{index}");
     assert_eq!(std::fs::read_to_string(&log).unwrap(), logged, "a dream reads a log and never writes it");
     assert_eq!(memory.with(|memory| memory.unread_logs()).unwrap(), []);
 
@@ -206,14 +221,14 @@ async fn the_first_session_after_midnight_dreams_also_when_the_last_dream_was_la
 // spec: P8
 #[tokio::test]
 async fn midnight_within_a_session_breaks_no_cache() {
-    let model = Arc::new(Scripted::new().afterwards(|_| Ok(Turn::text("Good."))));
+    let model = dreamer(|_, _| Ok(Turn::text("Good.")));
     let (home, clock) = (Home::new().unwrap(), FixedClock::default());
     let (mut story, _) = begin(home, &clock, model.clone());
     story.ask("Good evening.").await.unwrap();
     clock.advance(SignedDuration::from_hours(24));
     story.ask("Good morning.").await.unwrap();
     story.check();
-    let prompts = model.prompts();
+    let prompts: Vec<Prompt> = model.prompts().into_iter().filter(|prompt| !is_learner(prompt)).collect();
     let [evening, .., morning] = prompts.as_slice() else { panic!("two questions") };
     assert_eq!(evening.system, morning.system);
     let told = morning.history.iter().map(|one| one.text()).collect::<Vec<_>>().join("\n");

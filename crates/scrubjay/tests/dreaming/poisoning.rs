@@ -139,7 +139,6 @@ async fn what_the_person_only_pasted_or_printed_is_not_what_they_said_in_a_dream
         let dreams = bench.dreams();
         bench.story.session.dream(dreams, CancellationToken::new()).await.unwrap();
         let trust = bench.memory.with(|memory| memory.rests_on("packages.md").map(|basis| basis.trust));
-        let expected = (kind == "reference").then_some(Trust::Tainted);
-        assert_eq!(trust, expected, "{kind}: {said}: {:?}", bench.files());
+        assert_eq!(trust, None, "{kind}: {said}: {:?}", bench.files());
     }
 }

@@ -46,7 +46,7 @@ fn learning_with(mut story: Story, memory: &SharedMemory, model: Option<Arc<dyn 
     story
 }
 
-fn learning(story: Story, memory: &SharedMemory) -> Story {
+pub(crate) fn learning(story: Story, memory: &SharedMemory) -> Story {
     learning_with(story, memory, None)
 }
 
@@ -55,7 +55,7 @@ fn hands(memory: &SharedMemory, limits: &Limits) -> Vec<Arc<dyn scrubjay::tool::
     tools::kept_by(Some(keeper), &[], limits)
 }
 
-fn begun(setting: Setting) -> (Story, SharedMemory) {
+pub(crate) fn begun(setting: Setting) -> (Story, SharedMemory) {
     let home = Home::new().unwrap();
     let memory = open(&home);
     let tools = hands(&memory, &setting.limits);
@@ -63,7 +63,7 @@ fn begun(setting: Setting) -> (Story, SharedMemory) {
     (learning(setting.begin_in(home).unwrap(), &memory), memory)
 }
 
-fn is_learner(prompt: &Prompt) -> bool {
+pub(crate) fn is_learner(prompt: &Prompt) -> bool {
     *prompt.system == *prompts::LEARNER.trim_end()
 }
 
@@ -71,7 +71,7 @@ fn is_look_back(prompt: &Prompt) -> bool {
     *prompt.system == *prompts::LOOK_BACK.trim_end()
 }
 
-fn asked(prompt: &Prompt) -> String {
+pub(crate) fn asked(prompt: &Prompt) -> String {
     prompt.history.iter().map(|message| message.text()).collect::<Vec<_>>().join("\n")
 }
 
@@ -83,21 +83,21 @@ fn learner(answer: impl Fn(&Prompt) -> Result<Turn, ModelError> + Send + Sync + 
     })
 }
 
-fn memories(memories: Value) -> Turn {
+pub(crate) fn memories(memories: Value) -> Turn {
     Turn::call(TOOL, json!({ "memories": memories, "look_back": [] }))
 }
 
-fn nothing() -> Turn {
+pub(crate) fn nothing() -> Turn {
     memories(json!([]))
 }
 
-fn saying(kind: &str, statement: &str, cite: &str) -> Value {
+pub(crate) fn saying(kind: &str, statement: &str, cite: &str) -> Value {
     json!({ "action": "create", "type": kind, "name": statement.trim_end_matches('.'), "description": statement,
             "statement": statement, "why": "The user said so.", "how_to_apply": "Always.", "cites": [cite] })
 }
 
 /// Let the learner come home.
-async fn settle(story: &mut Story) {
+pub(crate) async fn settle(story: &mut Story) {
     assert!(story.session.wait_for_background(LONG).await.unwrap());
     story.check();
 }

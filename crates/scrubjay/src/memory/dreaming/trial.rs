@@ -92,7 +92,9 @@ impl fmt::Display for Refusal {
             Refusal::IndexTooLong { lines, bytes } => {
                 write!(f, "the index would have {lines} lines and {bytes} bytes, more than are loaded")
             }
-            Refusal::Taints(path) => write!(f, "{path} would rest on a conversation that a dream read whole, not only on your words"),
+            Refusal::Taints(path) => {
+                write!(f, "{path} would rest on a conversation that a dream read whole, not only on your words")
+            }
             Refusal::Credential(path) => write!(f, "{path} would hold a credential"),
             Refusal::Unfit { path, why } => write!(f, "{path}: {why}"),
             Refusal::Unfinished => write!(f, "the model did not come to an end"),

@@ -4,8 +4,7 @@ use super::super::journal::{Cause, ChangeId};
 use super::super::provenance::{Basis, Source, Speaker, Trust};
 use super::super::store::{Act, Change, Edit, Outcome, What};
 use super::super::{
-    Entry, Memory, MemoryError, Scope, SharedMemory, Team, Topic, draft, dreaming, index, name, scope_of,
-    similarity,
+    Entry, Memory, MemoryError, Scope, SharedMemory, Team, Topic, draft, dreaming, index, name, scope_of, similarity,
 };
 use super::Grounds;
 use super::answer::{Action, Draft, LearnerAnswer};

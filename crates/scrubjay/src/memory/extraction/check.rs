@@ -156,7 +156,9 @@ fn dated(draft: &Draft, cited: &[(&str, &Passage)]) -> (Draft, Vec<String>) {
         notes.push(format!("dates are counted from {said}, when it was said"));
     }
     if body.left_open > 0 {
-        notes.push(format!("a day in it could not be told for certain; it keeps its words and {said}, when it was said"));
+        notes.push(format!(
+            "a day in it could not be told for certain; it keeps its words and {said}, when it was said"
+        ));
     }
     (draft.topic.description, draft.topic.body) = (description.text, body.text);
     (draft, notes)
