@@ -1,7 +1,7 @@
 //! What the model writes into the memory folder is a note like any other: the learner reads what the user typed, and what it does not
 //! say itself waits for the user. Every change goes through the store, so that it is journalled and can be taken back.
 
-use super::extraction::{Kept as Taken, keep, keep_removal};
+use super::extraction::{Kept as Taken, NoteWriter, keep, keep_removal};
 use super::logs;
 use super::shared::SharedMemory;
 use super::{Memory, MemoryError, name};
@@ -56,10 +56,10 @@ impl Keeper for SharedMemory {
                 let words = writer.write(note).await?;
                 return Ok(Kept { words: Some(words), ..Kept::default() });
             }
-            let (memory, session) = (self.clone(), occasion.session.clone());
+            let (memory, by) = (self.clone(), NoteWriter::of(&occasion.session));
             let keeping = tokio::task::spawn_blocking(move || match note.kind {
-                NoteKind::Forget => keep_removal(&memory, &note.text, &session),
-                _ => keep(&memory, &note, &session),
+                NoteKind::Forget => keep_removal(&memory, &note.text, &by),
+                _ => keep(&memory, &note, &by),
             });
             let kept = keeping.await.unwrap_or_else(|_| Err("Writing stopped before it was done.".to_owned()))?;
             Ok(Kept {

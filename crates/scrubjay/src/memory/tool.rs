@@ -1,7 +1,7 @@
 //! The six commands of the memory tool that Anthropic's models know, served from the same store: `/memories/x.md` is the
 //! memory `x.md`. Every change is journalled like any other, and nothing outside the store can be named.
 
-use super::extraction::{Kept, keep, keep_removal};
+use super::extraction::{Kept, NoteWriter, keep, keep_removal};
 use super::journal::Cause;
 use super::keeping::in_words;
 use super::shared::SharedMemory;
@@ -207,7 +207,8 @@ impl MemoryTool {
         if below.is_empty() {
             return Err(format!("Error: The path {path} does not exist"));
         }
-        let removed = below.iter().map(|(entry, _)| keep_removal(&self.memory, &entry.path, &occasion.session));
+        let by = self.writer(occasion);
+        let removed = below.iter().map(|(entry, _)| keep_removal(&self.memory, &entry.path, &by));
         let removed = removed.collect::<Result<Vec<_>, _>>().map_err(|why| format!("Error: {why}"))?;
         let waits = removed.iter().any(|kept| matches!(kept, Kept::Waiting(_)));
         Ok(match waits {
@@ -270,13 +271,19 @@ impl MemoryTool {
         Ok(self.memory.with(|memory| memory.text(inside)).map_err(said)?.map(|(_, text)| text))
     }
 
+    fn writer(&self, occasion: &Occasion) -> NoteWriter {
+        NoteWriter { session: occasion.session.clone(), tool: Some(self.spec.name.clone()) }
+    }
+
     /// A file of the model's is a note: it waits for the user, and so does a change of what is the user's own.
     fn keep(&self, inside: &str, text: String, occasion: &Occasion) -> Result<String, String> {
         if inside == name::INDEX {
             return Err(format!("Error: {}", prompts::MEMORY_INDEX_REFUSED.trim_end()));
         }
         let note = MemoryNote { kind: NoteKind::File(inside.to_owned()), text };
-        keep(&self.memory, &note, &occasion.session).map(|kept| in_words(&kept)).map_err(|why| format!("Error: {why}"))
+        keep(&self.memory, &note, &self.writer(occasion))
+            .map(|kept| in_words(&kept))
+            .map_err(|why| format!("Error: {why}"))
     }
 
     fn commit(&self, edits: Vec<Edit>) -> Result<(), String> {

@@ -2,6 +2,7 @@
 //! of the turn, unless the model calls `remember`: then it waits a moment for the learner.
 
 use super::beside::Trip;
+use super::notebook::Notebook;
 use super::{Error, Remembering, Session};
 use crate::agents::background::{Background, Drained, Offered};
 use crate::agents::fork::Origins;
@@ -10,15 +11,13 @@ use crate::desk::Desk;
 use crate::errand::{Ending, Outcome};
 use crate::event::Events;
 use crate::ledger::breaker::{Breakers, Progress};
-use crate::memory::extraction::{
-    self, Attendance, Grounds, Learned, LearnerAnswer, LearnerRequest, Scribe, topic_of_note,
-};
+use crate::memory::SharedMemory;
+use crate::memory::extraction::{self, Attendance, Grounds, Learned, LearnerAnswer, LearnerRequest, Scribe};
 use crate::memory::typed::{Conversation, UserMessage};
-use crate::memory::{SharedMemory, note_event, note_in_words};
 use crate::message::{Message, MessageId};
-use crate::model::{Ability, Model, ModelError, Pending, Reply};
+use crate::model::{Ability, Model, ModelError, Reply};
 use crate::prompt::Prompt;
-use crate::tool::{MemoryNote, MemoryWriter, NoteKind};
+use crate::tool::MemoryWriter;
 use crate::transcript::{Call, Entry, Extracted, Learner, Record, Way};
 use crate::turn::{self, Halt, Stage};
 use jiff::Timestamp;
@@ -51,11 +50,11 @@ pub(super) struct Learning {
 
 /// How far the learner has come that the record has not heard of yet. Whoever holds it learns alone.
 #[derive(Default)]
-struct Cursor {
+pub(super) struct Cursor {
     /// The last message that was looked at.
-    reached: Option<MessageId>,
+    pub(super) reached: Option<MessageId>,
     /// The last message in which the learner found nothing, while the model waited for it.
-    empty: Option<MessageId>,
+    pub(super) empty: Option<MessageId>,
     /// The cheap model may not be used.
     refused: bool,
 }
@@ -140,7 +139,7 @@ impl Session {
     /// Whoever takes down what the model wants remembered: the main agent's alone.
     pub(super) fn memory_writer(&self) -> Option<impl MemoryWriter + use<>> {
         let lesson = self.lesson().filter(|_| self.agent().is_none())?;
-        Some(Notebook { lesson, cancel: self.interrupt.life.child_token() })
+        Some(Notebook::new(lesson, self.interrupt.life.child_token()))
     }
 
     /// The published design: a fork reads the whole conversation, and what it writes waits for the user.
@@ -203,19 +202,19 @@ impl Session {
 
 /// One look at what was typed, with everything it needs.
 #[derive(Clone)]
-struct Lesson {
+pub(super) struct Lesson {
     records: Arc<[Record]>,
     /// The last message that the record knows was looked at.
     extracted: Option<MessageId>,
     /// Messages that somebody took out.
     gone: HashSet<MessageId>,
     /// The last message there was.
-    upto: MessageId,
-    memory: SharedMemory,
-    grounds: Grounds,
-    desk: Desk,
+    pub(super) upto: MessageId,
+    pub(super) memory: SharedMemory,
+    pub(super) grounds: Grounds,
+    pub(super) desk: Desk,
     model: Option<Arc<dyn Model>>,
-    cursor: Arc<Mutex<Cursor>>,
+    pub(super) cursor: Arc<Mutex<Cursor>>,
     sender: mpsc::UnboundedSender<Home>,
     breakers: Breakers,
     jobs: Jobs,
@@ -230,7 +229,7 @@ struct Asked {
 
 /// Calls that were made, for the receipts.
 #[derive(Default)]
-struct Calls(Vec<Call>);
+pub(super) struct Calls(pub(super) Vec<Call>);
 
 impl Lesson {
     fn conversation(&self, after: Option<&MessageId>) -> Conversation {
@@ -238,7 +237,7 @@ impl Lesson {
     }
 
     /// What was typed and not looked at yet.
-    async fn pending(&self, cursor: &Cursor) -> Conversation {
+    pub(super) async fn pending(&self, cursor: &Cursor) -> Conversation {
         let (lesson, after) = (self.clone(), cursor.reached.clone().or_else(|| self.extracted.clone()));
         tokio::task::spawn_blocking(move || lesson.conversation(after.as_ref())).await.unwrap_or_default()
     }
@@ -295,7 +294,7 @@ impl Lesson {
         self.book(made, Some(extracted), progress);
     }
 
-    fn book(
+    pub(super) fn book(
         &self,
         (calls, left): (Calls, Timestamp),
         extracted: Option<Result<Extracted, String>>,
@@ -307,7 +306,7 @@ impl Lesson {
         self.sender.send(Home { calls: calls.0, took, extracted, progress, at }).unwrap_or_default();
     }
 
-    async fn offline(&self, conversation: &Conversation) -> Result<Learned, String> {
+    pub(super) async fn offline(&self, conversation: &Conversation) -> Result<Learned, String> {
         let (lesson, conversation) = (self.clone(), conversation.clone());
         let looking = tokio::task::spawn_blocking(move || {
             extraction::offline(&conversation, &lesson.memory, &lesson.grounds).map_err(|error| error.to_string())
@@ -316,7 +315,7 @@ impl Lesson {
     }
 
     /// Ask the learner, apply its answer, and look back where it asks for that.
-    async fn learn(
+    pub(super) async fn learn(
         &self,
         cursor: &mut Cursor,
         conversation: &Conversation,
@@ -478,11 +477,11 @@ fn looked_back<'a>(
     conversation.pending.iter().filter(|message| wanted.contains(&&message.id)).take(most).collect()
 }
 
-fn tell(learned: &Learned, events: &Events) {
+pub(super) fn tell(learned: &Learned, events: &Events) {
     learned.events().into_iter().for_each(|event| events.memory(event));
 }
 
-fn extracted(learned: &Learned, upto: MessageId, messages: u64, by: Learner) -> Extracted {
+pub(super) fn extracted(learned: &Learned, upto: MessageId, messages: u64, by: Learner) -> Extracted {
     let paths = |saved: &[extraction::Saved]| saved.iter().map(|saved| saved.path.clone()).collect();
     Extracted {
         upto,
@@ -499,99 +498,5 @@ fn progress(learned: &Result<Learned, String>, calls: usize) -> Progress {
     match learned {
         Ok(_) => Progress::Made,
         Err(because) => Progress::None { because: because.clone(), calls: calls as u64 },
-    }
-}
-
-/// Takes down what the model wants remembered or forgotten.
-struct Notebook {
-    lesson: Lesson,
-    cancel: CancellationToken,
-}
-
-impl MemoryWriter for Notebook {
-    fn write(&self, note: MemoryNote) -> Pending<'_, Result<String, String>> {
-        Box::pin(self.take_down(note))
-    }
-}
-
-impl Notebook {
-    async fn take_down(&self, note: MemoryNote) -> Result<String, String> {
-        let wanted = match note.kind {
-            NoteKind::Forget => self.lesson.memory.with(|memory| {
-                memory.refresh().map_err(|error| error.to_string())?;
-                Ok::<_, String>(memory.named(&note.text).map(|entry| entry.path))
-            })?,
-            _ => None,
-        };
-        let wait = Duration::from_millis(self.lesson.desk.limits.remember_wait_ms);
-        let learned = tokio::time::timeout(wait, self.learn_now()).await.ok().flatten().unwrap_or_default();
-        tell(&learned, &self.lesson.desk.events);
-        let mut told: Vec<String> =
-            learned.saved.iter().map(|saved| format!("Remembered: {} ({}).", saved.title, saved.path)).collect();
-        told.extend(learned.removed.iter().map(|gone| format!("Forgotten: {} ({}).", gone.title, gone.path)));
-        let done = match (&note.kind, &wanted) {
-            (NoteKind::Forget, Some(path)) => learned.removed.iter().any(|gone| gone.path == *path),
-            (NoteKind::Forget, None) => false,
-            _ => learned.saved.iter().any(|saved| self.says(&saved.topic, &note)),
-        };
-        if !done {
-            told.push(self.keep(note).await?);
-        }
-        Ok(told.join("\n"))
-    }
-
-    /// Whether what the learner wrote says what the note says.
-    fn says(&self, saved: &crate::memory::Topic, note: &MemoryNote) -> bool {
-        crate::memory::covers(saved, &topic_of_note(note, &self.lesson.desk.limits))
-    }
-
-    /// What the learner does not say itself waits for the user.
-    async fn keep(&self, note: MemoryNote) -> Result<String, String> {
-        let (memory, session) = (self.lesson.memory.clone(), self.lesson.grounds.session.clone());
-        let keeping = tokio::task::spawn_blocking(move || match note.kind {
-            NoteKind::Forget => extraction::keep_removal(&memory, &note.text, &session),
-            _ => extraction::keep(&memory, &note, &session),
-        });
-        let kept = keeping.await.unwrap_or_else(|error| Err(error.to_string()))?;
-        note_event(&kept).into_iter().for_each(|event| self.lesson.desk.events.memory(event));
-        Ok(note_in_words(&kept))
-    }
-
-    /// Run the learner on what was typed since the last look, without the note. Where it finds nothing, the cursor stays.
-    async fn learn_now(&self) -> Option<Learned> {
-        let lesson = &self.lesson;
-        if !lesson.desk.settings.flag(&crate::settings::key::EXTRACTION) {
-            return None;
-        }
-        let mut cursor = lesson.cursor.lock().await;
-        let conversation = lesson.pending(&cursor).await;
-        let last = conversation.pending.last()?.id.clone();
-        if conversation.is_silent() || cursor.empty.as_ref() == Some(&last) {
-            return None;
-        }
-        let (mut calls, left) = (Calls::default(), lesson.desk.clock.now());
-        let learned = match lesson.desk.model.is_a_mind() {
-            true => lesson.learn(&mut cursor, &conversation, &mut calls, &self.cancel).await,
-            false => lesson.offline(&conversation).await,
-        };
-        let by = if lesson.desk.model.is_a_mind() { Learner::Model } else { Learner::Code };
-        let messages = conversation.pending.len() as u64;
-        match learned {
-            Ok(learned) if learned.is_empty() => {
-                cursor.empty = Some(last);
-                lesson.book((calls, left), None, None);
-                Some(learned)
-            }
-            Ok(learned) => {
-                cursor.reached = Some(lesson.upto.clone());
-                let extracted = extracted(&learned, lesson.upto.clone(), messages, by);
-                lesson.book((calls, left), Some(Ok(extracted)), None);
-                Some(learned)
-            }
-            Err(why) => {
-                lesson.book((calls, left), Some(Err(why)), None);
-                None
-            }
-        }
     }
 }

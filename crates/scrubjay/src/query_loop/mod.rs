@@ -8,6 +8,7 @@ mod hiding;
 mod instructing;
 mod learning;
 mod moments;
+mod notebook;
 mod noting;
 mod planning;
 mod reading_back;

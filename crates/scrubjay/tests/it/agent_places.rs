@@ -246,13 +246,16 @@ async fn what_an_agent_learns_in_one_session_it_has_in_the_next() {
         let (_story, next) = reviewed(home, scope, &dir, "Review again.", Vec::new()).await;
         let told = next.instructions[0].text();
         assert!(
-            told.contains("[Migrations](project_migrations.md)"),
-            "{scope}: what the person said is in the index: {told}"
+            !told.contains("[Migrations](project_migrations.md)"),
+            "{scope}: an agent's own notes are in no index: {told}"
         );
-        assert!(
-            told.contains("- project_parser.md") && !told.contains("since March"),
-            "what nobody confirmed is named only: {told}"
-        );
+        let quoted = told.split("Unconfirmed notes of this agent").nth(1).unwrap_or_default();
+        for file in ["> project_migrations.md: ", "> project_parser.md: "] {
+            assert!(
+                quoted.contains(file) && !quoted.contains("since March"),
+                "{scope}: quoted under a heading: {told}"
+            );
+        }
     }
 }
 

@@ -367,7 +367,7 @@ async fn a_reply_to_a_tainted_answer_is_looked_back_at_and_asked_about() {
 // spec: P2
 #[tokio::test]
 async fn remember_runs_the_learner_at_once_without_the_note() {
-    let note = "NOTE-OF-THE-MODEL: deploys go out on Tuesdays at noon";
+    let note = "Deploys go out on Tuesdays.";
     let model = Arc::new(Scripted::new().then(Turn::call("remember", json!({ "note": note }))).afterwards(|prompt| {
         Ok(match is_learner(prompt) {
             true => memories(json!([saying("project", "Deploys go out on Tuesdays.", "deploys go out on tuesdays")])),
@@ -379,7 +379,7 @@ async fn remember_runs_the_learner_at_once_without_the_note() {
     settle(&mut story).await;
     let learners: Vec<Prompt> = model.prompts().into_iter().filter(is_learner).collect();
     assert_eq!(learners.len(), 1, "looked at once, by the tool and not again after the answer");
-    assert!(!asked(&learners[0]).contains("NOTE-OF-THE-MODEL"));
+    assert!(!asked(&learners[0]).contains("Tuesdays."), "without the note: {}", asked(&learners[0]));
     assert_eq!(clean(&memory), ["project_deploys_go_out_on_tuesdays.md"]);
     assert_eq!(files(&memory).len(), 1, "the note says no more, so it is dropped: {:?}", files(&memory));
     let main = model.prompts().into_iter().rfind(|prompt| !is_learner(prompt)).unwrap();
@@ -448,13 +448,11 @@ async fn every_door_of_the_model_is_the_same_door() {
     .and_call("forget", json!({ "name": "feedback_tests.md" }))
     .and_call("Write", json!({ "file_path": path("feedback_tests.md"), "content": " \n" }))
     .and_call("forget", json!({ "name": "no_such_memory" }));
-    let model = Arc::new(
-        Scripted::new()
-            .then(first)
-            .then(turn)
-            .then(second)
-            .afterwards(|prompt| Ok(if is_learner(prompt) { nothing() } else { Turn::text("Done.") })),
-    );
+    let turns = [first, turn, second, Turn::text("Done.")];
+    let model = Arc::new(Scripted::new().afterwards(move |prompt| {
+        let rounds = prompt.history.iter().filter(|one| one.origin == Origin::Tool).count();
+        Ok(if is_learner(prompt) { nothing() } else { turns[rounds].clone() })
+    }));
     let setting =
         Setting::new(model.clone()).switch("layers.recall", "false").tools(hands(&memory, &Limits::default()));
     let mut story = learning(setting.begin_in(home).unwrap(), &memory);

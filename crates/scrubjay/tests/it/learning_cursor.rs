@@ -10,7 +10,7 @@ use scrubjay::transcript::Trigger;
 use scrubjay_providers::scripted::{Scripted, Turn};
 use scrubjay_testkit::Setting;
 use serde_json::json;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 /// What happens next in a history.
@@ -63,7 +63,7 @@ fn token(at: usize, step: Step) -> Option<String> {
 
 /// A model that learns, fails and remembers as it is told to, and what it was shown when it succeeded.
 fn model(looked: &Arc<Mutex<Vec<String>>>) -> Scripted {
-    let (looked, failed) = (looked.clone(), Mutex::new(BTreeMap::<String, u32>::new()));
+    let (looked, failed) = (looked.clone(), Mutex::new(BTreeSet::<String>::new()));
     Scripted::new().afterwards(move |prompt: &Prompt| {
         if !is_learner(prompt) {
             let last = prompt.history.last().map(|message| message.text()).unwrap_or_default();
@@ -75,13 +75,10 @@ fn model(looked: &Arc<Mutex<Vec<String>>>) -> Scripted {
             });
         }
         let text = asked(prompt);
-        if text.contains("FAIL") {
-            let mut failed = failed.lock().unwrap();
-            let times = failed.entry(text.clone()).or_default();
-            *times += 1;
-            if *times == 1 {
-                return Err(ModelError::Refused("out of order".into()));
-            }
+        let mut failed = failed.lock().unwrap();
+        let fails = text.lines().filter(|line| line.contains("FAIL") && failed.insert((*line).to_owned())).count();
+        if fails > 0 {
+            return Err(ModelError::Refused("out of order".into()));
         }
         looked.lock().unwrap().push(text.clone());
         let learned = text.contains("LEARN").then(|| saying("project", "Something was learned.", "LEARN and REMEMBER"));

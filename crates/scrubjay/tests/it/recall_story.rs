@@ -478,24 +478,20 @@ async fn the_agent_writes_a_memory_and_the_next_session_knows_it() {
     let model = Scripted::new().then(write(&file, said)).then(Turn::text("Saved."));
     let (mut story, memory) = world.tell(Setting::new(Arc::new(model)));
     story.ask("Remember that I drink green tea without sugar in the morning.").await.unwrap();
-    assert_eq!(fs::read_to_string(&file).unwrap(), said);
-    let log = memory.with(|memory| memory.log().unwrap());
-    let person = story
-        .session
-        .transcript()
-        .view()
-        .history
-        .iter()
-        .find(|one| one.origin == Origin::Person)
-        .unwrap()
-        .id
-        .to_string();
-    assert_eq!(log.last().unwrap().cause, Cause::Message { session: "story".into(), message: person });
-    let receipts = notices(&story);
+    let kept = fs::read_to_string(&file).unwrap();
     assert!(
-        receipts.iter().any(|one| one.contains("user_tea.md: new") && one.contains("scrubjay memory undo")),
-        "{receipts:?}"
+        kept.contains("Green tea, no sugar.") && kept.contains("project"),
+        "a note, and nothing about the user: {kept}"
     );
+    let log = memory.with(|memory| memory.log().unwrap());
+    assert_eq!(log.last().unwrap().cause, Cause::Session { session: "story".into() });
+    let asked = notices(&story);
+    assert!(asked.iter().any(|one| one.starts_with("? unconfirmed: Tea")), "{asked:?}");
+    let told = |memory: &SharedMemory| memory.told(Path::new("/t"), &Settings::resolve(&Sources::default())).unwrap();
+    assert!(!told(&memory).indexes[0].text.contains("user_tea.md"), "not before the user's yes");
+    let entry = memory.with(|memory| memory.unconfirmed().next().cloned()).unwrap();
+    let yes = Change { cause: Cause::Person, edits: vec![Edit::confirm(&entry)] };
+    memory.with(|memory| memory.commit(yes)).unwrap();
 
     let (mut story, memory) = afterwards(story, Scripted::saying(["one", "two"]));
     let told = memory.told(Path::new("/t"), &Settings::resolve(&Sources::default())).unwrap();
@@ -526,8 +522,8 @@ async fn what_only_a_file_said_is_kept_apart_and_never_about_the_person() {
     let (mut story, memory) = world.tell(Setting::new(Arc::new(model)));
     story.ask("Please look at page.txt for me.").await.unwrap();
     let unconfirmed: Vec<String> = memory.with(|memory| memory.unconfirmed().map(|one| one.path.clone()).collect());
-    assert_eq!(unconfirmed, ["reference_key.md"]);
-    assert!(!dir.join("feedback_key.md").exists());
+    assert_eq!(unconfirmed, ["feedback_key.md"], "once, and as a fact");
+    assert!(fs::read_to_string(dir.join("feedback_key.md")).unwrap().contains("project"));
     assert_eq!(memory.with(|memory| memory.index().unwrap().text), "");
     let results: Vec<(bool, String)> = story
         .session
@@ -537,9 +533,9 @@ async fn what_only_a_file_said_is_kept_apart_and_never_about_the_person() {
         .iter()
         .flat_map(|message| message.tool_results().map(|one| (one.is_error, one.text())).collect::<Vec<_>>())
         .collect();
-    assert!(results[1].0 && results[1].1.contains("confirms"), "{results:?}");
-    assert!(!results[2].0 && results[2].1.contains("until they confirm it"), "{results:?}");
-    assert!(notices(&story).iter().any(|one| one.contains("kept apart until you confirm it")));
+    assert!(!results[1].0 && results[1].1.starts_with("Kept, unconfirmed"), "{results:?}");
+    assert!(!results[2].0 && results[2].1.contains("says this already"), "{results:?}");
+    assert!(notices(&story).iter().any(|one| one.starts_with("? unconfirmed: Key")));
 }
 
 // spec: X4
@@ -564,15 +560,18 @@ async fn what_only_a_file_said_is_not_added_to_what_the_person_said() {
     let (mut story, memory) = world.tell(Setting::new(Arc::new(model.then(Turn::text("Done.")))));
     story.ask("Please look at page.txt for me.").await.unwrap();
     let unconfirmed: Vec<String> = memory.with(|memory| memory.unconfirmed().map(|one| one.path.clone()).collect());
-    assert_eq!(unconfirmed, ["reference_release.md"], "it says what nobody but the page said");
-    let rule = std::fs::read_to_string(dir.join("feedback_release.md")).unwrap();
-    assert!(!rule.contains("moon"), "a rule of the person's gains nothing by it: {rule}");
-    assert!(std::fs::read_to_string(dir.join("reference_release.md")).unwrap().contains("moon"));
+    assert_eq!(unconfirmed, Vec::<String>::new());
+    for file in ["feedback_release.md", "reference_release.md"] {
+        let text = std::fs::read_to_string(dir.join(file)).unwrap();
+        assert!(!text.contains("moon"), "a clean memory gains nothing by it: {text}");
+    }
+    let proposals = story.session.dreams().unwrap().proposals();
+    assert!(proposals.len() == 2 && proposals.iter().all(|proposal| proposal.diff.contains("moon")), "{proposals:?}");
 }
 
 // spec: D10
 #[tokio::test]
-async fn an_edit_of_the_index_is_carried_over_and_told() {
+async fn the_model_never_writes_the_index() {
     let world = World::new(&birds());
     let index = world.memory.dir().join("MEMORY.md");
     let model = Scripted::new()
@@ -585,7 +584,9 @@ async fn an_edit_of_the_index_is_carried_over_and_told() {
     let (mut story, memory) = world.tell(Setting::new(Arc::new(model)));
     story.ask("Please change the index: tea is served at five.").await.unwrap();
     let (entry, _) = memory.with(|memory| memory.read("feedback_tea.md")).unwrap();
-    assert_eq!(entry.description, "tea is served at five");
-    assert!(notices(&story).iter().any(|one| one.contains("feedback_tea.md now says")), "{:?}", notices(&story));
-    assert!(fs::read_to_string(&index).unwrap().contains("tea is served at five"));
+    assert_eq!(entry.description, "tea is served at four");
+    assert!(!fs::read_to_string(&index).unwrap().contains("tea is served at five"));
+    let history = &story.session.transcript().view().history;
+    let told = history.iter().flat_map(|one| one.tool_results().map(|result| result.text()).collect::<Vec<_>>()).last();
+    assert!(told.as_ref().is_some_and(|told| told.contains("MEMORY.md follows the memory files")), "{told:?}");
 }

@@ -1,12 +1,12 @@
 //! With a team: two folders, of which the extractor is told both, and each memory goes where it belongs.
 
 use scrubjay::limits::Limits;
-use scrubjay::memory::extraction::Attendance;
+use scrubjay::memory::extraction::{Attendance, TOOL};
 use scrubjay::memory::{Place, SharedMemory, Team, Trust};
 use scrubjay::message::Origin;
 use scrubjay::model::Model;
 use scrubjay::paths::Layout;
-use scrubjay::prompt::Prompt;
+use scrubjay::prompts;
 use scrubjay::tools::{self, Keeper};
 use scrubjay::{Learns, Remembering};
 use scrubjay_providers::Offline;
@@ -46,60 +46,35 @@ fn files(memory: &SharedMemory) -> Vec<String> {
     })
 }
 
-/// What the extractor is told, if this is its request, and how often it has written.
-fn errand(prompt: &Prompt) -> Option<(String, usize)> {
-    let is_errand = |text: &str| text.contains("name=\"extract\"");
-    let at = prompt.history.iter().position(|one| one.origin == Origin::Reminder && is_errand(&one.text()))?;
-    let rounds = prompt.history[at..].iter().filter(|one| one.origin == Origin::Tool).count();
-    Some((prompt.history[at].text(), rounds))
-}
-
-/// The folder that a line of the directive names.
-fn named(told: &str, line: &str) -> String {
-    told.lines().find_map(|one| one.strip_prefix(line)).unwrap().trim().to_owned()
-}
-
 const SAID: &str = "I keep bees. Our releases are signed by the harbour office on Thursdays.";
-
-fn note(kind: &str, body: &str, cite: &str) -> String {
-    format!("---\nname: {kind} note\ndescription: {body}\ntype: {kind}\ncites: [\"{cite}\"]\n---\n{body}\n")
-}
 
 // spec: G1
 // spec: X5
 #[tokio::test]
-async fn the_extractor_is_told_of_both_folders_and_writes_into_both() {
+async fn what_the_learner_saves_goes_where_its_type_belongs() {
     let model = Arc::new(Scripted::new().afterwards(|prompt| {
-        let Some((told, round)) = errand(prompt) else { return Ok(Turn::text("The mast is 30 metres high.")) };
-        let private = named(&told, "- private, seen by this person alone:");
-        let team = named(&told, "- team, seen by everybody who works on this project:");
-        let write = |dir: &str, file: &str, text: String| {
-            Turn::call("Write", json!({ "file_path": format!("{dir}/{file}"), "content": text }))
+        let memory = |kind: &str, name: &str, cite: &str| {
+            json!({ "action": "create", "type": kind, "name": name, "description": name, "statement": format!("{cite}."), "cites": [cite] })
         };
-        let releases = "Our releases are signed by the harbour office on Thursdays";
-        let mast = "The mast is 30 metres high";
-        Ok(match round {
-            0 => write(&private, "user_bees.md", note("user", "Keeps bees.", "I keep bees")),
-            1 => write(&team, "project_releases.md", note("project", &format!("{releases}."), releases)),
-            2 => write(&team, "user_bees.md", note("user", "Keeps bees, too.", "I keep bees")),
-            3 => write(&team, "reference_mast.md", note("reference", &format!("{mast}."), mast)),
-            _ => Turn::text("saved"),
-        })
+        let learned = json!({ "look_back": [], "memories": [
+            memory("user", "Bees", "I keep bees"),
+            memory("project", "Releases", "Our releases are signed by the harbour office on Thursdays"),
+            json!({ "action": "create", "type": "reference", "name": "Height", "description": "height",
+                    "statement": "The mast is 30 metres high.", "cites": ["I keep bees"] }),
+        ]});
+        let learns = *prompt.system == *prompts::LEARNER.trim_end();
+        Ok(if learns { Turn::call(TOOL, learned) } else { Turn::text("The mast is 30 metres high.") })
     }));
-    let (mut story, memory) = begun(model.clone());
+    let (mut story, memory) = begun(model);
     say(&mut story, SAID).await;
-    let (told, _) = model.prompts().iter().find_map(errand).unwrap();
-    for words in
-        ["two folders", "credential never goes into the team folder", "- user: always private", "- project: team"]
-    {
-        assert!(told.contains(words), "{words}: {told}");
-    }
     let found = files(&memory);
-    assert!(found.contains(&"user_bees.md".to_owned()) && found.contains(&"team/project_releases.md".to_owned()));
-    assert!(!found.contains(&"team/user_bees.md".to_owned()), "what is about the person is never shared: {found:?}");
+    assert!(
+        found.contains(&"user_bees.md".to_owned()) && found.contains(&"team/project_releases.md".to_owned()),
+        "{found:?}"
+    );
     let trust = |path: &str| memory.with(|memory| memory.rests_on(path).map(|basis| basis.trust));
     assert_eq!(trust("team/project_releases.md"), Some(Trust::Clean));
-    assert!(!found.contains(&"team/reference_mast.md".to_owned()), "what only the model said is not shared: {found:?}");
+    assert_eq!(trust("reference_height.md"), Some(Trust::Tainted), "what is in doubt is not shared: {found:?}");
     let index = |file: &str| std::fs::read_to_string(memory.dir().join(file)).unwrap();
     assert!(index("MEMORY.md").contains("user_bees.md") && !index("MEMORY.md").contains("releases"));
     assert!(index("team/MEMORY.md").contains("project_releases.md") && !index("team/MEMORY.md").contains("bees"));
@@ -112,7 +87,7 @@ async fn without_a_model_each_kind_goes_where_it_belongs_and_both_indexes_are_lo
     let (mut story, memory) = begun(Arc::new(Offline::new(&Limits::default())));
     say(&mut story, "Remember that I am a violinist.").await;
     say(&mut story, "From now on, keep answers short.").await;
-    say(&mut story, "In this repository we use tabs.").await;
+    say(&mut story, "From now on, our tests never mock the database.").await;
     say(&mut story, "We decided to drop support for Python 3.8.").await;
     say(&mut story, "Pipeline bugs are tracked in Linear under INGEST.").await;
     let found = files(&memory);

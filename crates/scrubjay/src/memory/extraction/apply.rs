@@ -9,7 +9,7 @@ use super::super::{
 use super::Grounds;
 use super::answer::{Action, Draft, LearnerAnswer};
 use super::check::{Checked, check};
-use super::request::Shown;
+use super::request::{Reader, Shown};
 use crate::digest::Digest;
 use crate::event::{MemoryEvent, MemoryQuestion, QuestionId};
 use std::collections::BTreeSet;
@@ -163,7 +163,7 @@ impl Applying<'_> {
             self.learned.known.push((title(&draft), path));
             return Ok(());
         }
-        let path = self.free_path(&draft.topic, basis.trust)?;
+        let path = self.free_path(&draft, basis.trust);
         let topic = index::fitted(&draft.topic, &path, limits).unwrap_or(draft.topic);
         self.write(path, None, topic.text(), (topic, basis), notes);
         Ok(())
@@ -257,11 +257,15 @@ impl Applying<'_> {
     }
 
     /// A file name that nobody has: with a team by its type, otherwise with the user.
-    fn free_path(&self, topic: &Topic, trust: Trust) -> Result<String, MemoryError> {
+    fn free_path(&self, draft: &Draft, trust: Trust) -> String {
+        let topic = &draft.topic;
         let shares = self.memory.place().team == Team::On && trust != Trust::Tainted;
         let scope = if shares { scope_of(topic.kind, &topic.body).0 } else { Scope::Private };
-        let wished = scope.path(&topic.file_name());
-        Ok(free(self.memory, &wished, &self.taken))
+        // A fork names its files; a learner does not.
+        let named = draft.file.as_deref().filter(|_| self.shown.reader == Reader::Fork);
+        let named =
+            named.and_then(|file| file.rsplit('/').next()).filter(|file| name::is_slug(file)).map(str::to_owned);
+        free(self.memory, &scope.path(&named.unwrap_or_else(|| topic.file_name())), &self.taken)
     }
 
     fn commit(self) -> Result<Learned, MemoryError> {

@@ -17,14 +17,12 @@ mod fork;
 mod note;
 mod offline;
 mod request;
-#[cfg(test)]
-mod tests;
 
 pub use answer::{Action, Draft, LearnerAnswer};
 pub use apply::{Learned, Saved, apply};
 pub use check::{Checked, check};
 pub use fork::{Scribe, errand, fresh, hands};
-pub use note::{Kept, keep, keep_removal, topic_of_note};
+pub use note::{Kept, NoteWriter, keep, keep_removal, topic_of_note};
 pub use offline::offline;
 pub use request::{LearnerRequest, Passage, Reader, Shown, TOOL, again, exchanges, typed_words};
 
@@ -112,3 +110,6 @@ pub fn due(conversation: &Conversation, settings: &Settings) -> bool {
     let waited = turns >= limits.extraction_wait_turns;
     turns >= settings.number(&key::EXTRACTION_EVERY_TURNS) && turns > 0 && (enough || waited)
 }
+
+#[cfg(test)]
+mod tests;

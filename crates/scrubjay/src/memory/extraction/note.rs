@@ -17,6 +17,34 @@ use std::collections::BTreeSet;
 /// Why a note waits.
 const DOUBT: &str = "the model's own note; what you typed does not say it";
 
+/// Who writes a note.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoteWriter {
+    /// In which session.
+    pub session: SessionId,
+    /// By which tool, where it is not the session's own.
+    pub tool: Option<String>,
+}
+
+impl NoteWriter {
+    /// The model of a session.
+    pub fn of(session: &SessionId) -> Self {
+        Self { session: session.clone(), tool: None }
+    }
+
+    fn cause(&self) -> Cause {
+        match &self.tool {
+            Some(name) => Cause::Tool { name: name.clone() },
+            None => Cause::Session { session: self.session.to_string() },
+        }
+    }
+
+    fn sources(&self) -> Vec<Source> {
+        let (session, message, quote) = (self.session.to_string(), String::new(), String::new());
+        vec![Source { speaker: Speaker::Assistant, session, message, quote }]
+    }
+}
+
 /// What became of a note.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Kept {
@@ -47,7 +75,7 @@ fn topic_of(words: &str) -> Topic {
 }
 
 /// Keep a note unconfirmed; a change of a clean memory becomes a proposal. Blocks.
-pub fn keep(memory: &SharedMemory, note: &MemoryNote, session: &SessionId) -> Result<Kept, String> {
+pub fn keep(memory: &SharedMemory, note: &MemoryNote, by: &NoteWriter) -> Result<Kept, String> {
     if note.text.trim().is_empty() {
         return Err("the note is empty; say in one or two sentences what should be kept".to_owned());
     }
@@ -57,8 +85,11 @@ pub fn keep(memory: &SharedMemory, note: &MemoryNote, session: &SessionId) -> Re
     memory.with(|memory| {
         memory.refresh().map_err(said)?;
         match &note.kind {
-            NoteKind::Words => keep_new(memory, topic_of(&note.text), None, session),
-            NoteKind::File(path) => keep_file(memory, path, &note.text, session),
+            NoteKind::Words => {
+                let topic = topic_of(&note.text);
+                keep_new(memory, &topic.file_name(), &topic.text(), by)
+            }
+            NoteKind::File(path) => keep_file(memory, path, &note.text, by),
             NoteKind::Forget => Err("a memory that is to go is not kept".to_owned()),
         }
     })
@@ -68,65 +99,57 @@ fn said(error: MemoryError) -> String {
     error.to_string()
 }
 
-fn sources(session: &SessionId) -> Vec<Source> {
-    let (session, message, quote) = (session.to_string(), String::new(), String::new());
-    vec![Source { speaker: Speaker::Assistant, session, message, quote }]
-}
-
 /// Only facts and places: what is about the user or how to work comes from the user.
-fn restrained(topic: Topic) -> Topic {
-    let kind = if topic.kind == Kind::Reference { Kind::Reference } else { Kind::Project };
-    let name = if topic.name.trim().is_empty() { draft::title(&topic.body) } else { topic.name };
-    let description =
-        if topic.description.trim().is_empty() { draft::description(&topic.body) } else { topic.description };
-    Topic { name, description, kind, body: topic.body }
+fn restrained(text: &str, limits: &Limits) -> String {
+    let topic = Topic::read(text, limits);
+    match topic.kind {
+        Kind::User | Kind::Feedback => Topic { kind: Kind::Project, ..topic }.text_over(text, limits),
+        _ => text.to_owned(),
+    }
 }
 
-fn keep_new(memory: &mut Memory, topic: Topic, file: Option<&str>, session: &SessionId) -> Result<Kept, String> {
-    let topic = restrained(topic);
+fn keep_new(memory: &mut Memory, wished: &str, text: &str, by: &NoteWriter) -> Result<Kept, String> {
+    let text = restrained(text, &memory.limits);
+    let topic = Topic::read(&text, &memory.limits);
     if let Some(path) = similarity::known_or_unconfirmed(memory, &topic) {
         return Ok(Kept::Known(path));
     }
-    // A shared folder takes nothing that waits; the file keeps the rest of its name.
-    let wished =
-        file.map(|file| file.rsplit('/').next().unwrap_or(file).to_owned()).unwrap_or_else(|| topic.file_name());
-    let path = free(memory, &wished, &BTreeSet::new());
-    let text = topic.text();
-    let edit = Edit::create(path.as_str(), text.as_str()).resting_on(Basis::doubted(sources(session), DOUBT));
-    memory
-        .commit(Change { cause: Cause::Session { session: session.to_string() }, edits: vec![edit] })
-        .map_err(said)?;
-    let digest = Digest::of(text.as_bytes());
-    let id = QuestionId::Memory { path, digest };
-    Ok(Kept::Waiting(MemoryQuestion { id, title: topic.name, text, doubt: DOUBT.to_owned() }))
+    // A shared folder takes nothing that waits.
+    let private = wished.strip_prefix(name::TEAM).and_then(|rest| rest.strip_prefix('/')).unwrap_or(wished);
+    let path = free(memory, private, &BTreeSet::new());
+    let edit = Edit::create(path.as_str(), text.as_str()).resting_on(Basis::doubted(by.sources(), DOUBT));
+    memory.commit(Change { cause: by.cause(), edits: vec![edit] }).map_err(said)?;
+    Ok(waiting(path, topic.name, text))
 }
 
-fn keep_file(memory: &mut Memory, path: &str, text: &str, session: &SessionId) -> Result<Kept, String> {
+fn waiting(path: String, name: String, text: String) -> Kept {
+    let title = if name.trim().is_empty() { path.clone() } else { name };
+    let id = QuestionId::Memory { path, digest: Digest::of(text.as_bytes()) };
+    Kept::Waiting(MemoryQuestion { id, title, text, doubt: DOUBT.to_owned() })
+}
+
+fn keep_file(memory: &mut Memory, path: &str, text: &str, by: &NoteWriter) -> Result<Kept, String> {
     name::parts(path).map_err(|why| MemoryError::Name { path: path.to_owned(), why }.to_string())?;
-    let topic = Topic::read(text, &memory.limits);
     let Some((entry, before)) = memory.text(path).map_err(said)? else {
-        return keep_new(memory, topic, Some(path), session);
+        return keep_new(memory, path, text, by);
     };
     if before == text {
         return Ok(Kept::Known(entry.path));
     }
-    let basis = Basis::doubted(sources(session), DOUBT);
+    let basis = Basis::doubted(by.sources(), DOUBT);
     let unconfirmed = memory.rests_on(path).is_some_and(|basis| basis.trust == Trust::Tainted);
-    if unconfirmed {
-        let topic = restrained(topic);
-        let text = topic.text_over(text, &memory.limits);
-        let edit = Edit::update(&entry, text.as_str()).resting_on(basis);
-        memory
-            .commit(Change { cause: Cause::Session { session: session.to_string() }, edits: vec![edit] })
-            .map_err(said)?;
-        let id = QuestionId::Memory { path: entry.path, digest: Digest::of(text.as_bytes()) };
-        return Ok(Kept::Waiting(MemoryQuestion { id, title: topic.name, text, doubt: DOUBT.to_owned() }));
+    if !unconfirmed {
+        return proposed(memory, (path, &entry.digest), Some(text.to_owned()), basis);
     }
-    proposed(memory, (path, &entry.digest), Some(text.to_owned()), basis)
+    let text = restrained(text, &memory.limits);
+    let edit = Edit::update(&entry, text.as_str()).resting_on(basis);
+    memory.commit(Change { cause: by.cause(), edits: vec![edit] }).map_err(said)?;
+    let name = Topic::read(&text, &memory.limits).name;
+    Ok(waiting(entry.path, name, text))
 }
 
 /// Remove a memory that the model wants gone: one that waits at once, a clean one as a proposal. Blocks.
-pub fn keep_removal(memory: &SharedMemory, wanted: &str, session: &SessionId) -> Result<Kept, String> {
+pub fn keep_removal(memory: &SharedMemory, wanted: &str, by: &NoteWriter) -> Result<Kept, String> {
     memory.with(|memory| {
         memory.refresh().map_err(said)?;
         let entry = memory.named(wanted).ok_or_else(|| {
@@ -134,11 +157,11 @@ pub fn keep_removal(memory: &SharedMemory, wanted: &str, session: &SessionId) ->
         })?;
         let unconfirmed = memory.rests_on(&entry.path).is_some_and(|basis| basis.trust == Trust::Tainted);
         if unconfirmed {
-            let cause = Cause::Session { session: session.to_string() };
-            let receipt = memory.commit(Change { cause, edits: vec![Edit::remove(&entry)] }).map_err(said)?;
+            let receipt =
+                memory.commit(Change { cause: by.cause(), edits: vec![Edit::remove(&entry)] }).map_err(said)?;
             return Ok(Kept::Removed(entry.path, receipt.change.0));
         }
-        proposed(memory, (&entry.path, &entry.digest), None, Basis::doubted(sources(session), DOUBT))
+        proposed(memory, (&entry.path, &entry.digest), None, Basis::doubted(by.sources(), DOUBT))
     })
 }
 

@@ -6,6 +6,8 @@ use super::number_words;
 use super::tokens::{Shape, Tokens};
 use crate::dates::names;
 
+const TEN: u64 = 10;
+
 /// Letters between the digits of a duration or a size: `1h30m`, `2x4`.
 const INNER: [&str; 9] = ["d", "h", "hr", "m", "min", "s", "w", "x", "e"];
 
@@ -247,11 +249,11 @@ fn fraction(tokens: &Tokens<'_>, at: usize) -> Option<Reading> {
 fn quotient(above: &str, below: &str) -> Option<String> {
     let (above, below): (u64, u64) = (above.parse().ok()?, below.parse().ok()?);
     let shift = (0..7_u32).find(|shift| {
-        let whole = above.checked_mul(10_u64.pow(*shift));
+        let whole = above.checked_mul(TEN.pow(*shift));
         whole.zip(Some(below)).and_then(|(whole, below)| whole.checked_rem(below)) == Some(0)
     })?;
-    let whole = above.checked_mul(10_u64.pow(shift))?.checked_div(below)?;
-    let scale = 10_u64.pow(shift);
+    let whole = above.checked_mul(TEN.pow(shift))?.checked_div(below)?;
+    let scale = TEN.pow(shift);
     let width = usize::try_from(shift).ok()?;
     let fraction = if shift == 0 { String::new() } else { format!("{:0width$}", whole % scale) };
     Some(value(&(whole / scale).to_string(), &fraction))
