@@ -3,7 +3,6 @@
 use scrubjay::limits::Limits;
 use scrubjay::memory::extraction::{Attendance, TOOL};
 use scrubjay::memory::{Place, SharedMemory, Team, Trust};
-use scrubjay::message::Origin;
 use scrubjay::model::Model;
 use scrubjay::paths::Layout;
 use scrubjay::prompts;
