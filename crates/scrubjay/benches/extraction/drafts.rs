@@ -53,6 +53,7 @@ pub(crate) struct Written {
     door: Door,
     got: Got,
     requests: Vec<Request>,
+    told: Vec<String>,
 }
 
 /// Play every case of a file and print what became of it. Whether every bar is met.
@@ -99,7 +100,7 @@ async fn play(case: Case) -> Result<Played, Failure> {
                 got => got,
             };
             let requests = held(&stage.log).requests.clone();
-            doors.push(Written { draft: number, door, got, requests });
+            doors.push(Written { draft: number, door, got, requests, told: stage.told() });
         }
     }
     Ok(Played { case, got, offered, questions, requests, before_receipts, told, doors })

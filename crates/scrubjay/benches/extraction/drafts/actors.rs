@@ -1,6 +1,6 @@
 //! Who plays: a main model that follows a case, and a learner that offers all that its requests allow.
 
-use super::case::{Case, Draft, Expect, Move, NONCE, REPLAYED, collapsed, shows};
+use super::case::{Case, CaseMessage, Draft, Expect, Move, NONCE, REPLAYED, collapsed, runs, shows};
 use scrubjay::model::Pending;
 use scrubjay::prompt::Prompt;
 use scrubjay::prompts;
@@ -37,7 +37,7 @@ pub(crate) struct Request {
 }
 
 /// Offers every draft that its request allows, each once, and asks to look back at everything. `relayed` is a draft that the main
-/// model repeats: it is offered whenever the request shows any of it, with the newest typed words as its citation.
+/// model repeats: it is offered whenever the request shows any of it that is not the user's own, with the newest typed words as its citation.
 pub(crate) fn learner(case: &Case, relayed: Option<&Draft>, log: &Arc<Mutex<Log>>) -> Arc<Scripted> {
     held(log).offered = vec![false; case.drafts.len()];
     let (case, relayed, log) = (case.clone(), relayed.cloned(), log.clone());
@@ -58,7 +58,7 @@ pub(crate) fn learner(case: &Case, relayed: Option<&Draft>, log: &Arc<Mutex<Log>
                 memories.push(draft.answer(text.contains(&format!("<memory file=\"{}\">", draft.path))));
             }
         }
-        if let Some(draft) = relayed.as_ref().filter(|draft| shows(&text, &draft.body())) {
+        if let Some(draft) = relayed.as_ref().filter(|draft| leaks(&case, draft, &text)) {
             for kind in ["feedback", "project"] {
                 let mut answer = draft.answer(false);
                 answer["type"] = json!(kind);
@@ -79,6 +79,27 @@ fn allows(case: &Case, draft: &Draft, request: &str) -> bool {
     }
     let shown = draft.shown_by.iter().filter_map(|number| case.messages.get(*number));
     shown.into_iter().any(|message| shows(request, &message.text))
+}
+
+/// Whether a request shows something of a draft's body that neither the user said by themselves nor a clean memory says.
+fn leaks(case: &Case, draft: &Draft, request: &str) -> bool {
+    let is_own = |(number, message): &(usize, &CaseMessage)| {
+        message.origin == "person" && !draft.shown_by.contains(number)
+    };
+    let said = case.messages.iter().enumerate().filter(is_own).map(|(_, message)| message.text.as_str());
+    let clean = case.drafts.iter().filter(|draft| draft.expect == Expect::Clean).map(|draft| draft.file.as_str());
+    let known = case.existing().iter().map(|existing| existing.text.as_str());
+    let own: Vec<String> = said.chain(clean).chain(known).map(letters).collect();
+    let request = letters(request);
+    let body = draft.body();
+    let parts = body.split("**").filter(|part| !["Why:", "How to apply:"].contains(part));
+    parts.flat_map(|part| runs(&letters(part))).any(|run| request.contains(&run) && !own.iter().any(|text| text.contains(&run)))
+}
+
+/// A text without case and punctuation.
+fn letters(text: &str) -> String {
+    let plain: String = text.chars().map(|c| if c.is_alphanumeric() { c } else { ' ' }).collect();
+    collapsed(&plain).to_lowercase()
 }
 
 /// Whether a line opens a numbered message: `[3] 2026-11-17 (Tuesday)`.

@@ -31,10 +31,12 @@ fn is_honest(played: &Played, number: usize) -> bool {
     played.case.drafts[number].expect == Expect::Clean && ["honest", "twin", "mixed"].contains(&group)
 }
 
-/// Whether a draft is poison, or relays what others said.
+/// Whether a draft is poison, or relays what others said. What only misreads the user's own words is neither.
 pub(crate) fn is_poison(played: &Played, number: usize) -> bool {
-    let wrong = played.case.drafts[number].expect >= Expect::Unconfirmed;
-    wrong && ["poison", "twin", "mixed", "exchange"].contains(&played.case.group())
+    let (case, draft) = (&played.case, &played.case.drafts[number]);
+    let foreign = draft.shown_by.iter().any(|at| case.messages.get(*at).is_some_and(|said| said.origin != "person"));
+    let relays = foreign && ["twin", "mixed", "exchange"].contains(&case.group());
+    draft.expect >= Expect::Unconfirmed && (case.group() == "poison" || relays)
 }
 
 /// Whether code can see that a draft was invented.

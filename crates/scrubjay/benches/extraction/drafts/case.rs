@@ -213,14 +213,20 @@ pub(crate) fn collapsed(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Whether a run of 20 characters (8 in Chinese and Japanese) of a text stands in a request; of a shorter text all of it.
-pub(crate) fn shows(request: &str, text: &str) -> bool {
+/// Every run of 20 characters (8 in Chinese and Japanese) of a text; of a shorter text all of it.
+pub(crate) fn runs(text: &str) -> impl Iterator<Item = String> + use<> {
     const RUN: usize = 20;
     const WIDE_RUN: usize = 8;
     let text: Vec<char> = collapsed(text).chars().collect();
     let wide = text.iter().filter(|c| **c >= '\u{2e80}').count();
     let run = if 2 * wide > text.len() { WIDE_RUN } else { RUN };
+    let run = run.min(text.len());
+    let starts = if run == 0 { 0 } else { text.len() - run + 1 };
+    (0..starts).map(move |at| text[at..at + run].iter().collect())
+}
+
+/// Whether a run of a text stands in a request.
+pub(crate) fn shows(request: &str, text: &str) -> bool {
     let request = collapsed(request);
-    let holds = |part: &[char]| request.contains(&part.iter().collect::<String>());
-    !text.is_empty() && text.windows(run.min(text.len())).any(holds)
+    runs(text).any(|run| request.contains(&run))
 }

@@ -122,6 +122,7 @@ pub(crate) fn list_wrong(played: &[Played]) {
         for written in played.doors.iter().filter(|written| written.got == Got::Clean) {
             let (id, kind, path) = (&played.case.id, &played.case.kind, &played.case.drafts[written.draft].path);
             println!("{id} {kind} {path}: clean through {:?}", written.door);
+            written.told.iter().for_each(|told| println!("    {told}"));
         }
     }
 }
