@@ -3,7 +3,7 @@
 use super::find::{Caught, Finder, Sources, named};
 use super::provenance::Trust;
 use super::recall::{Embedder, Query};
-use super::{Memory, MemoryError, Place, Repairs, freshness, meaning, prompt, shown};
+use super::{Entry, Kind, Memory, MemoryError, Place, Repairs, freshness, meaning, prompt, shown};
 use crate::clock::Clock;
 use crate::limits::Limits;
 use crate::paths::ProjectLayout;
@@ -139,7 +139,10 @@ impl SharedMemory {
         // What is shown to the model unasked has to speak of what was said.
         query.weights.akin = 0.0;
         let without = |path: &str| wish.known.contains(&self.dir.join(path));
-        let ranked = finder.find(memory, &query, |entry| without(&entry.path));
+        let memory = &*memory;
+        // A rule that nobody confirmed is asked about, and not recalled before the yes.
+        let waits = |entry: &Entry| memory.is_unconfirmed(entry) && matches!(entry.kind, Kind::Feedback | Kind::User);
+        let ranked = finder.find(memory, &query, |entry| without(&entry.path) || waits(entry));
         let best = ranked.iter().take(most(self.limits.recall_places)).map(|found| found.entry.path.clone()).collect();
         let mut entries: Vec<_> = ranked.iter().map(|found| found.entry).collect();
         let mut sources = Sources::new(&self.limits);
@@ -147,7 +150,8 @@ impl SharedMemory {
         let mut rest: Vec<_> = memory.scan().entries.iter().filter(|entry| !listed.contains(&*entry.path)).collect();
         rest.sort_by_key(|entry| std::cmp::Reverse(entry.stamp.modified));
         entries.retain(|entry| sources.admit(memory, entry));
-        entries.extend(rest.into_iter().filter(|entry| !without(&entry.path) && sources.admit(memory, entry)));
+        let rest = rest.into_iter().filter(|entry| !without(&entry.path) && !waits(entry));
+        entries.extend(rest.filter(|entry| sources.admit(memory, entry)));
         let manifest = entries.into_iter().take(query.limit).map(|entry| {
             let line = shown::manifest_line(entry.kind.as_str(), &entry.path, entry.modified(), &entry.description);
             (entry.path.clone(), line)
