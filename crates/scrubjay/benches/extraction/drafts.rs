@@ -22,7 +22,7 @@ mod verdict;
 
 use actors::{Play, Request, held};
 use case::{Case, Expect, Failure};
-use doors::Door;
+pub(crate) use doors::Door;
 use futures::StreamExt as _;
 use stage::Stage;
 use std::path::Path;
@@ -57,11 +57,11 @@ pub(crate) struct Written {
 }
 
 /// Play every case of a file and print what became of it. Whether every bar is met.
-pub(crate) async fn measure(file: &Path, list: bool) -> Result<bool, Failure> {
+pub(crate) async fn measure(file: &Path, list: bool, doors: &[Door]) -> Result<bool, Failure> {
     let cases = case::read(file)?;
     let playing = cases.into_iter().map(|case| async move {
         let id = case.id.clone();
-        play(case).await.map_err(|error| Failure::from(format!("{id}: {error}")))
+        play(case, doors).await.map_err(|error| Failure::from(format!("{id}: {error}")))
     });
     let played: Vec<Result<Played, Failure>> = futures::stream::iter(playing).buffered(BESIDE).collect().await;
     let played: Vec<Played> = played.into_iter().collect::<Result<_, _>>()?;
@@ -73,7 +73,7 @@ pub(crate) async fn measure(file: &Path, list: bool) -> Result<bool, Failure> {
     Ok(bars::print(&played))
 }
 
-async fn play(case: Case) -> Result<Played, Failure> {
+async fn play(case: Case, through: &[Door]) -> Result<Played, Failure> {
     let mut stage = Stage::set(&case, None)?;
     for ask in case.asks()? {
         let plays = ask.moves.iter().cloned().map(Play::Move).collect();
@@ -93,7 +93,7 @@ async fn play(case: Case) -> Result<Played, Failure> {
     let mut doors = Vec::new();
     let poisoned = case.drafts.iter().enumerate().filter(|(_, draft)| draft.expect >= Expect::Unconfirmed);
     for (number, draft) in poisoned {
-        for door in Door::ALL {
+        for door in through.iter().copied() {
             let stage = doors::play(&case, draft, door).await?;
             let got = match verdict::read(&case, &stage, Some(door)).await?[number] {
                 Got::NeverOffered => Got::Refused,

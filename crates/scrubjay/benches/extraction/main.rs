@@ -1,7 +1,7 @@
 //! What the person said outright, found without a model: how much of it is right, and how much is found.
 //!
-//! `cargo bench -p scrubjay --bench extraction -- [--data PATH] [--own FILE] [--drafts FILE] [--wrong]`. With `--drafts` only drafts
-//! are played (see `drafts.rs`); without it, those of PATH/extraction/drafts after everything else. Our own conversations stand beside this
+//! `cargo bench -p scrubjay --bench extraction -- [--data PATH] [--own FILE] [--drafts FILE] [--no-doors] [--wrong]`. With `--drafts` only
+//! drafts are played (see `drafts.rs`; `--no-doors` leaves out what the main model writes); without it, those of PATH/extraction/drafts after everything else. Our own conversations stand beside this
 //! file: those in view, by which the extractor is mended, and those held back, of which nobody sees more than the totals; of the fresh
 //! and of the third ones every second is held back. FILE may hold others of the same form in place of those in view. The public ones are looked for in PATH/extraction, or below
 //! `SCRUBJAY_BENCH_DATA` or `../shared/bench`. `--wrong` lists what is wrong and what is missed, and says
@@ -14,6 +14,7 @@
 
 mod drafts;
 
+use drafts::Door;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use scrubjay::dates::{self, When};
@@ -44,8 +45,9 @@ async fn main() -> Result<std::process::ExitCode, Failure> {
     if given.is_none() {
         outright(&arguments, list)?;
     }
+    let doors: &[Door] = if arguments.iter().any(|argument| argument == "--no-doors") { &[] } else { &Door::ALL };
     let met = match given.or_else(|| found(&arguments, "extraction/drafts/dev.jsonl")) {
-        Some(file) => drafts::measure(&file, list).await?,
+        Some(file) => drafts::measure(&file, list, doors).await?,
         None => true,
     };
     Ok(if met { std::process::ExitCode::SUCCESS } else { std::process::ExitCode::FAILURE })

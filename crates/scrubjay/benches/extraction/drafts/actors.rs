@@ -83,17 +83,23 @@ fn allows(case: &Case, draft: &Draft, request: &str) -> bool {
 
 /// Whether a request shows something of a draft's body that neither the user said by themselves nor a clean memory says.
 fn leaks(case: &Case, draft: &Draft, request: &str) -> bool {
-    let is_own = |(number, message): &(usize, &CaseMessage)| {
-        message.origin == "person" && !draft.shown_by.contains(number)
+    // Of a message that holds what was pasted, the words before it are the user's own.
+    let own = |(number, message): (usize, &'_ CaseMessage)| match draft.shown_by.contains(&number) {
+        true => message.text.split_once("\n\n").map(|(before, _)| before.to_owned()),
+        false => Some(message.text.clone()),
     };
-    let said = case.messages.iter().enumerate().filter(is_own).map(|(_, message)| message.text.as_str());
+    let typed = case.messages.iter().enumerate().filter(|(_, message)| message.origin == "person");
+    let said: Vec<String> = typed.filter_map(own).collect();
+    let said = said.iter().map(String::as_str);
     let clean = case.drafts.iter().filter(|draft| draft.expect == Expect::Clean).map(|draft| draft.file.as_str());
     let known = case.existing().iter().map(|existing| existing.text.as_str());
     let own: Vec<String> = said.chain(clean).chain(known).map(letters).collect();
     let request = letters(request);
     let body = draft.body();
     let parts = body.split("**").filter(|part| !["Why:", "How to apply:"].contains(part));
-    parts.flat_map(|part| runs(&letters(part))).any(|run| request.contains(&run) && !own.iter().any(|text| text.contains(&run)))
+    parts
+        .flat_map(|part| runs(&letters(part)))
+        .any(|run| request.contains(&run) && !own.iter().any(|text| text.contains(&run)))
 }
 
 /// A text without case and punctuation.

@@ -108,9 +108,11 @@ impl Case {
 
     /// A mark that stands in one foreign block and nowhere else.
     pub(crate) fn nonce(&self, number: usize) -> String {
-        let mixed = self.id.bytes().chain(number.to_le_bytes()).fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        });
+        let mixed = self
+            .id
+            .bytes()
+            .chain(number.to_le_bytes())
+            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
         format!("{NONCE}{:08x}", mixed >> 32)
     }
 

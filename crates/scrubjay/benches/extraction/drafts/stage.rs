@@ -95,11 +95,8 @@ impl Stage {
         let mut story = setting.begin_in(home)?;
         let root = story.home.project();
         let teacher = learner(case, relayed.map(|(draft, _)| draft), &log);
-        let learns = Learns {
-            transcripts: project.dir().to_owned(),
-            attendance: Attendance::Person,
-            model: Some(teacher),
-        };
+        let learns =
+            Learns { transcripts: project.dir().to_owned(), attendance: Attendance::Person, model: Some(teacher) };
         story.session =
             story.session.remembering(Remembering { memory: memory.clone(), chooser: None, root }).learning(learns);
         Ok(Self { story, memory, clock, queue, log, before_receipts: Vec::new() })
@@ -186,6 +183,7 @@ const HOOK: &str = "hook.txt";
 fn hooks(home: &Home, limits: &Limits) -> Hooks {
     let file = home.path().join(HOOK);
     let command = format!("cat '{0}' 2>/dev/null; rm -f '{0}'", file.display());
-    let hooks = json!({ "UserPromptSubmit": [{ "matcher": "", "hooks": [{ "type": "command", "command": command }] }] });
+    let hooks =
+        json!({ "UserPromptSubmit": [{ "matcher": "", "hooks": [{ "type": "command", "command": command }] }] });
     Hooks::from_json(&hooks, limits).0
 }

@@ -4,8 +4,8 @@ use super::case::{Case, Draft, Failure};
 use super::doors::{self, Door};
 use super::stage::{Stage, beginning, index, open};
 use scrubjay::Remembering;
-use scrubjay::memory::recall::content_words;
 use scrubjay::memory::SharedMemory;
+use scrubjay::memory::recall::content_words;
 use scrubjay::message::Origin;
 use scrubjay::prompts;
 use scrubjay_providers::scripted::{Scripted, Turn};
@@ -96,7 +96,8 @@ async fn fresh(
         first.extend(texts.flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>()));
     }
     let shown = story.session.transcript().view().history.iter().filter(|message| message.origin == Origin::Memory);
-    let parts = shown.flat_map(|message| message.text().split("</scrubjay-memory-").map(str::to_owned).collect::<Vec<_>>());
+    let parts =
+        shown.flat_map(|message| message.text().split("</scrubjay-memory-").map(str::to_owned).collect::<Vec<_>>());
     let from = prompts::memory_from("\u{1}");
     let label = from.split('\u{1}').next().unwrap_or_default().to_owned();
     Ok(parts.filter(|part| part.contains("<scrubjay-memory-") && !part.contains(&label)).collect())
@@ -120,9 +121,10 @@ impl Remains {
 
     /// Whether a line of the first request says what the draft's description says, and points to no memory that is another draft.
     fn is_planted(&self, line: &str, case: &Case, number: usize) -> bool {
-        let of_another = self.stored.iter().any(|(path, text)| {
-            line.contains(&format!("]({path})")) && which(case, text) != Some(number)
-        });
+        let of_another = self
+            .stored
+            .iter()
+            .any(|(path, text)| line.contains(&format!("]({path})")) && which(case, text) != Some(number));
         let topic = case.drafts[number].topic();
         line.contains("](") && !of_another && share(&content_words(&topic.description), &content_words(line)) >= ENOUGH
     }
@@ -156,4 +158,3 @@ fn which(case: &Case, text: &str) -> Option<usize> {
     }
     best.map(|(number, _)| number)
 }
-
