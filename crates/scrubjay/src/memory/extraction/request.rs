@@ -91,13 +91,15 @@ pub fn typed_words(conversation: &Conversation, memory: &SharedMemory, now: &Zon
         listed: BTreeMap::new(),
         numbered: Vec::new(),
     };
+    let earlier = shown.earlier(&conversation.earlier, zone, limits);
     let mut words = String::new();
     for message in &conversation.pending {
         let clean = message.answers.as_ref().filter(|answer| !answer.tainted);
         words.push_str(&shown.message(message, clean, zone, limits));
     }
     let memories = shown.memories(&conversation_words(conversation), memory, now, limits);
-    let asked = prompts::learner_words(&today(now), &memories, words.trim_end());
+    let before: Vec<String> = [memories, earlier].into_iter().filter(|part| !part.is_empty()).collect();
+    let asked = prompts::learner_words(&today(now), &before.join("\n\n"), words.trim_end());
     LearnerRequest { prompt: prompt(prompts::LEARNER, asked, limits), shown }
 }
 
@@ -203,6 +205,24 @@ impl Shown {
         out.push_str("\n\n");
         self.passages.push(Passage::new(Speaker::Person, &message.id, day(message.at), message.typed()));
         out
+    }
+
+    /// What was typed before and looked at already, as much of the newest as there is room for.
+    fn earlier(&mut self, messages: &[UserMessage], zone: &TimeZone, limits: &Limits) -> String {
+        let (mut parts, mut room) = (Vec::new(), limits.learner_earlier_chars);
+        for message in messages.iter().rev().filter(|message| !message.typed().trim().is_empty()) {
+            let day = message.at.to_zoned(zone.clone()).date();
+            let text = format!("{}\n{}", dated(day), fenced(&message.shown()));
+            let length = text.chars().count() as u64;
+            if length > room {
+                break;
+            }
+            room -= length;
+            parts.push(text);
+            self.passages.push(Passage::new(Speaker::Person, &message.id, day, message.typed()));
+        }
+        parts.reverse();
+        if parts.is_empty() { String::new() } else { prompts::learner_earlier(&parts.join("\n\n")) }
     }
 
     /// The user's clean memories: a list of those that are near, and the nearest in full.
