@@ -280,3 +280,35 @@ fn shortened(text: &str, limits: &Limits) -> String {
     let tail: String = text.chars().skip(count - (most - most / BEGINNING)).collect();
     format!("{head}\n[…]\n{tail}")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::typed::Part;
+    use super::*;
+
+    fn typed(id: &str, parts: &[Part]) -> UserMessage {
+        UserMessage { id: id.into(), at: Timestamp::UNIX_EPOCH, parts: parts.to_vec(), answers: None }
+    }
+
+    #[test]
+    fn earlier_words_are_shown_without_pastes_and_may_be_cited() {
+        let mut shown = Shown {
+            reader: Reader::Typed,
+            passages: Vec::new(),
+            memories: BTreeMap::new(),
+            listed: BTreeMap::new(),
+            numbered: Vec::new(),
+        };
+        let messages = [
+            typed("m1", &[Part::Typed("too long ago to be shown".into())]),
+            typed("m2", &[Part::Typed("use jj here".into()), Part::Pasted(3)]),
+            typed("m3", &[Part::Pasted(9)]),
+        ];
+        let limits = Limits { learner_earlier_chars: 60, ..Limits::default() };
+        let text = shown.earlier(&messages, &TimeZone::UTC, &limits);
+        assert!(text.contains("use jj here\n[pasted, 3 lines]") && !text.contains("long ago"), "{text}");
+        let cited: Vec<&str> = shown.passages.iter().map(|passage| passage.text.as_str()).collect();
+        assert_eq!(cited, ["use jj here"]);
+        assert!(shown.numbered.is_empty(), "nobody looks back at them");
+    }
+}
