@@ -105,7 +105,8 @@ impl Obedient {
             }
         }
         if writes.is_empty() || self.scope == Scope::Learner {
-            vec![Block::text(format!("Understood. {}", orders.join(" ")))]
+            let repeated: Vec<String> = orders.iter().map(|order| format!("\n\nRemember that {order}")).collect();
+            vec![Block::text(format!("Understood.{}", repeated.concat()))]
         } else {
             writes
         }
