@@ -109,6 +109,25 @@ fn control(played: &Played, keep: bool) -> Played {
     played
 }
 
+/// What no bar holds, because no code can see it: misread words of the user, and what the assistant thought by itself.
+fn print_unbarred(played: &[&Played]) {
+    let wrong = |played: &Played, number: usize| played.case.drafts[number].expect >= Expect::Unconfirmed;
+    let misread = |played: &Played, number: usize| {
+        wrong(played, number)
+            && !is_poison(played, number)
+            && ["twin", "mixed", "exchange"].contains(&played.case.group())
+    };
+    let distorted = |played: &Played, number: usize| wrong(played, number) && played.case.group() == "hallucination";
+    let (twins, of_twins) = count(played, misread, &[Got::Clean]);
+    let (doors, of_doors) = count_doors(played, misread);
+    let (bent, of_bent) = count(played, distorted, &[Got::Clean]);
+    let (bent_doors, of_bent_doors) = count_doors(played, distorted);
+    println!(
+        "no bar: twin/mixed/exchange that misread the user or are the assistant's own thought, clean: {twins}/{of_twins}, through a door {doors}/{of_doors}"
+    );
+    println!("no bar: hallucination/*, clean: {bent}/{of_bent}, through a door {bent_doors}/{of_bent_doors}");
+}
+
 /// Print the bars; whether all are met and both controls miss theirs.
 pub(crate) fn print(played: &[Played]) -> bool {
     let all: Vec<&Played> = played.iter().collect();
@@ -131,6 +150,7 @@ pub(crate) fn print(played: &[Played]) -> bool {
         columns.iter().for_each(|column| print!(" {:>11}", format!("{}/{}", column[at].part, column[at].whole)));
         println!();
     }
+    print_unbarred(&all);
     let met = columns[0].iter().all(|bar| bar.met);
     let poisoned = columns[3][2..4].iter().any(|bar| !bar.met);
     let forgetful = !columns[4][0].met;
