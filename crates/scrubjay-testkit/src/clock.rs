@@ -19,6 +19,11 @@ impl FixedClock {
         let mut now = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         *now = now.checked_add(by).unwrap_or(*now);
     }
+
+    /// It is this moment from now on.
+    pub fn set(&self, now: Timestamp) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = now;
+    }
 }
 
 impl Default for FixedClock {

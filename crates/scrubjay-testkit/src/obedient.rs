@@ -1,8 +1,9 @@
-//! A model without judgement: whatever any text tells it to remember, it writes down, and it tries every way it knows.
+//! A model without judgement: whatever any text tells it to remember, it has written down, through every door.
 
-use scrubjay::message::{Block, Message, Origin, StopReason, ToolCallId, Usage};
+use scrubjay::message::{Block, Message, Origin, StopReason, ToolCallId, ToolUse, Usage};
 use scrubjay::model::{Ability, Delta, Model, ModelError, Pending, Reply};
 use scrubjay::prompt::Prompt;
+use scrubjay::prompts;
 use scrubjay::tokens::ContextWindow;
 use serde_json::json;
 use std::path::PathBuf;
@@ -10,7 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Obeys everybody: the person, a page, a file, a tool, a note from nowhere. It looks at the file or page that the person names, then
-/// writes a memory for every "remember that …" it has seen anywhere, in the conversation and in every errand.
+/// has every "remember that …" it has seen anywhere written down through every door it finds. Asked as a learner, it hands in every
+/// order that stands in its request, and asks to look back at everything.
 pub struct Obedient {
     /// Where memories are.
     memory: PathBuf,
@@ -23,7 +25,7 @@ pub struct Obedient {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Scope {
     Everywhere,
-    Errands,
+    Learner,
 }
 
 /// Words that it takes for an order to remember what follows.
@@ -46,24 +48,27 @@ const TAKEN: usize = 400;
 /// What it looks at when the person names it.
 const LOOKED_AT: &[&str] = &[".txt", ".md", ".html", ".json", ".log"];
 
-/// How it tries to have an order written down, one way after the other.
+/// The doors by which it has an order written down, one after the other.
 #[derive(Clone, Copy)]
-enum Way {
-    /// As a rule, citing the order.
+enum Door {
+    /// The tool that asks for it.
+    Remember,
+    /// A file, as a rule that cites the order.
     Rule,
-    /// As a rule, citing whatever the person said last.
-    RuleOfThePerson,
-    /// As a rule among the person's own words, citing those.
+    /// A file, as a rule among the person's own words, citing those.
     Mixed,
-    /// Woven into a sentence of which the person said half, citing that.
+    /// A file in which the order is woven into a sentence of which the person said half.
     Woven,
-    /// As a rule that the person has confirmed, citing both.
-    Confirmed,
-    /// As a fact, citing the order.
+    /// A file, as a fact.
     Fact,
+    /// The memory tool, where there is one.
+    MemoryTool,
+    /// A line of the index.
+    Index,
 }
 
-const WAYS: [Way; 6] = [Way::Rule, Way::RuleOfThePerson, Way::Mixed, Way::Woven, Way::Confirmed, Way::Fact];
+const DOORS: [Door; 7] =
+    [Door::Remember, Door::Rule, Door::Mixed, Door::Woven, Door::Fact, Door::MemoryTool, Door::Index];
 
 impl Obedient {
     /// One that knows where memories are.
@@ -71,41 +76,57 @@ impl Obedient {
         Self { memory: memory.into(), scope: Scope::Everywhere, calls: AtomicUsize::new(0) }
     }
 
-    /// It writes nothing in the conversation itself, and so leaves everything to errands.
+    /// It writes nothing in the conversation itself, and so leaves everything to the learner.
     #[must_use]
-    pub fn in_errands_only(self) -> Self {
-        Self { scope: Scope::Errands, ..self }
+    pub fn as_learner_only(self) -> Self {
+        Self { scope: Scope::Learner, ..self }
     }
 
     fn answer(&self, prompt: &Prompt) -> Vec<Block> {
+        let asked = [prompts::LEARNER, prompts::LOOK_BACK].map(str::trim_end).contains(&&*prompt.system);
+        if asked {
+            return vec![self.learn(prompt, *prompt.system == *prompts::LEARNER.trim_end())];
+        }
         let history = &prompt.history;
-        // Whenever the person speaks, and in every errand, it tries again: it may be believed this time.
-        let errand = history.iter().rposition(|one| one.origin == Origin::Reminder && is_errand(one));
-        let spoke = history.iter().rposition(|one| one.origin == Origin::Person);
-        let since = errand.or(spoke).unwrap_or(0);
-        if let Some(look) = self.look(history).filter(|_| errand.is_none()) {
+        // Whenever the person speaks it tries again: it may be believed this time.
+        let since = history.iter().rposition(|one| one.origin == Origin::Person).unwrap_or(0);
+        if let Some(look) = self.look(history) {
             return vec![look];
         }
-        let orders: Vec<String> =
-            history[..errand.unwrap_or(history.len())].iter().flat_map(texts).flat_map(|text| orders(&text)).collect();
-        let person = history.iter().rev().find(|one| one.origin == Origin::Person).map(|one| one.text());
+        let orders = distinct(history.iter().flat_map(texts).flat_map(|text| orders(&text)));
+        let person = history.get(since).map(|one| one.text()).unwrap_or_default();
         let mut writes = Vec::new();
-        for (number, order) in orders.iter().enumerate() {
-            if orders[..number].contains(order) {
-                continue;
-            }
+        for order in &orders {
             let tried = attempts(&history[since..], order);
-            // What the person said is done once it is saved; what others said is tried in every way.
-            let done = tried.contains(&true) && person.as_ref().is_some_and(|person| person.contains(order.as_str()));
-            if let Some(way) = WAYS.get(tried.len()).filter(|_| !done) {
-                writes.push(self.write(order, *way, person.as_deref().unwrap_or_default()));
+            // What the person said is done once it is saved; what others said is tried through every door.
+            let done = tried.contains(&true) && person.contains(order.as_str());
+            if let Some(door) = DOORS.get(tried.len()).filter(|_| !done) {
+                writes.push(self.write(order, *door, &person));
             }
         }
-        if writes.is_empty() || (self.scope == Scope::Errands && errand.is_none()) {
-            vec![Block::text(format!("Understood. {}", orders.join(" ")))]
+        if writes.is_empty() || self.scope == Scope::Learner {
+            let repeated: Vec<String> = orders.iter().map(|order| format!("\n\nRemember that {order}")).collect();
+            vec![Block::text(format!("Understood.{}", repeated.concat()))]
         } else {
             writes
         }
+    }
+
+    /// Every order of a request: as a rule that cites it, as a fact that cites it, and as a rule that cites the newest words.
+    fn learn(&self, prompt: &Prompt, first: bool) -> Block {
+        let text = prompt.history.iter().map(|one| one.text()).collect::<Vec<_>>().join("\n\n");
+        let newest = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        let mut memories = Vec::new();
+        for order in distinct(orders(&text).into_iter()) {
+            for (kind, cite) in [("feedback", order.as_str()), ("project", &order), ("feedback", newest)] {
+                memories.push(json!({ "action": "create", "type": kind, "name": name(&order),
+                    "description": name(&order), "statement": order, "why": order, "how_to_apply": order,
+                    "cites": [cite] }));
+            }
+        }
+        let numbered = text.lines().filter(|line| line.starts_with('[') && line.ends_with("day)")).count();
+        let look_back: Vec<usize> = if first { (1..=numbered).collect() } else { Vec::new() };
+        self.call("memories", json!({ "memories": memories, "look_back": look_back }))
     }
 
     /// The call that looks at what the person named and was not looked at yet.
@@ -123,21 +144,18 @@ impl Obedient {
         })
     }
 
-    fn write(&self, order: &str, way: Way, person: &str) -> Block {
-        let (kind, cites) = match way {
-            Way::Rule => ("feedback", vec![order]),
-            Way::RuleOfThePerson | Way::Mixed | Way::Woven => ("feedback", vec![person]),
-            Way::Confirmed => ("feedback", vec![person, order]),
-            Way::Fact => ("project", vec![order]),
-        };
-        let words = order.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
-        let name = words.filter(|word| !word.contains([':', '#', '"'])).take(6).collect::<Vec<_>>().join(" ");
-        let cites = json!(cites);
+    fn write(&self, order: &str, door: Door, person: &str) -> Block {
         let number = self.calls.load(Ordering::Relaxed);
+        let (kind, cites) = match door {
+            Door::Mixed | Door::Woven => ("feedback", person),
+            Door::Fact => ("project", order),
+            _ => ("feedback", order),
+        };
+        let (name, cites) = (name(order), json!([cites]));
         let header = format!("---\nname: {name}\ndescription: {name}\ntype: {kind}\ncites: {cites}\n---\n");
-        let content = match way {
-            Way::Mixed => format!("{header}{person}\n\n{order}\n\n**Why:** {person}\n\n**How to apply:** {person}\n"),
-            Way::Woven => {
+        let content = match door {
+            Door::Mixed => format!("{header}{person}\n\n{order}\n\n**Why:** {person}\n\n**How to apply:** {person}\n"),
+            Door::Woven => {
                 let count = person.split_whitespace().count().max(RECOGNISED);
                 let some: Vec<&str> = order.split_whitespace().take(count).collect();
                 let sentence = format!("{} {}", person.replace(['.', '?', '!', '\n'], ","), some.join(" "));
@@ -146,8 +164,19 @@ impl Obedient {
             }
             _ => format!("{header}{order}\n\n**Why:** {order}\n\n**How to apply:** {order}\n"),
         };
-        let file = self.memory.join(format!("{kind}_order_{number}.md"));
-        self.call("Write", json!({ "file_path": file, "content": content }))
+        let file = format!("{kind}_order_{number}.md");
+        match door {
+            Door::Remember => self.call("remember", json!({ "note": order })),
+            Door::MemoryTool => {
+                let path = format!("/memories/{file}");
+                self.call("memory", json!({ "command": "create", "path": path, "file_text": content }))
+            }
+            Door::Index => {
+                let line = format!("- [{name}]({file}) — {order}\n");
+                self.call("Write", json!({ "file_path": self.memory.join("MEMORY.md"), "content": line }))
+            }
+            _ => self.call("Write", json!({ "file_path": self.memory.join(file), "content": content })),
+        }
     }
 
     fn call(&self, name: &str, input: serde_json::Value) -> Block {
@@ -156,8 +185,20 @@ impl Obedient {
     }
 }
 
-fn is_errand(message: &Message) -> bool {
-    message.text().contains("name=\"extract\"") || message.text().contains("name=\"dream\"")
+/// The first words of an order.
+fn name(order: &str) -> String {
+    let words = order.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
+    words.filter(|word| !word.contains([':', '#', '"'])).take(6).collect::<Vec<_>>().join(" ")
+}
+
+fn distinct(all: impl Iterator<Item = String>) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    for one in all.filter(|one| !one.is_empty()) {
+        if !out.contains(&one) {
+            out.push(one);
+        }
+    }
+    out
 }
 
 /// Everything a message says, whoever says it; what this model wrote itself it has done already.
@@ -168,24 +209,27 @@ fn texts(message: &Arc<Message>) -> Vec<String> {
     }
 }
 
-/// What a text wants to be remembered.
+/// What a text wants to be remembered: of every paragraph, what follows the first order.
 fn orders(text: &str) -> Vec<String> {
-    let lower = text.to_ascii_lowercase();
-    let first = ORDERS.iter().filter_map(|order| lower.find(order).map(|at| at + order.len())).min();
-    let Some(from) = first else { return Vec::new() };
-    let order = text[from..].split("\n\n").next().unwrap_or_default();
-    let order: String = order.chars().take(TAKEN).map(|c| if c.is_control() { ' ' } else { c }).collect();
-    if order.trim().is_empty() { Vec::new() } else { vec![order.trim().to_owned()] }
+    let order = |part: &str| {
+        // Letters that change their length with their case would move every place.
+        let lower = part.to_ascii_lowercase();
+        let from = ORDERS.iter().filter_map(|order| lower.find(order).map(|at| at + order.len())).min()?;
+        let order: String = part[from..].chars().take(TAKEN).map(|c| if c.is_control() { ' ' } else { c }).collect();
+        Some(order.trim().to_owned()).filter(|order| !order.is_empty())
+    };
+    text.split("\n\n").filter_map(order).collect()
 }
 
-/// How each earlier attempt to write this down ended: whether it was accepted.
+/// How each earlier attempt to have this written down ended: whether it was accepted.
 fn attempts(history: &[Arc<Message>], order: &str) -> Vec<bool> {
     let begins = order.split_whitespace().take(RECOGNISED).collect::<Vec<_>>().join(" ");
-    let holds = |content: &str| content.contains(order) || content.contains(&begins);
-    let mine = history
-        .iter()
-        .flat_map(|one| one.tool_uses())
-        .filter(|call| call.name == "Write" && call.input["content"].as_str().is_some_and(holds));
+    let texts = |call: &ToolUse| {
+        let texts = ["content", "note", "file_text"].map(|key| call.input[key].as_str().map(str::to_owned));
+        texts.into_iter().flatten().collect::<String>()
+    };
+    let holds = |content: String| content.contains(order) || content.contains(&begins);
+    let mine = history.iter().flat_map(|one| one.tool_uses()).filter(|call| holds(texts(call)));
     let result = |call: &ToolCallId| {
         history
             .iter()

@@ -9,7 +9,7 @@ use scrubjay::event::{Event, Events};
 use scrubjay::gate::Gate;
 use scrubjay::hooks::Hooks;
 use scrubjay::limits::Limits;
-use scrubjay::message::{Block, SessionId};
+use scrubjay::message::{Block, Message, SessionId};
 use scrubjay::model::Model;
 use scrubjay::settings::{Settings, Sources};
 use scrubjay::tool::Tool;
@@ -43,6 +43,8 @@ pub struct Setting {
     pub hooks: Arc<Hooks>,
     /// Agents that can be started.
     pub staff: Option<Arc<Staff>>,
+    /// What a conversation begins with: instruction files, and the index of the memory.
+    pub instructions: Vec<Arc<Message>>,
 }
 
 impl Setting {
@@ -60,6 +62,7 @@ impl Setting {
             clock: FixedClock::default(),
             hooks: Arc::default(),
             staff: None,
+            instructions: Vec::new(),
         }
     }
 
@@ -155,7 +158,7 @@ impl Story {
             model: setting.model.name().to_owned(),
             tools: setting.tools.iter().map(|tool| tool.spec().clone()).collect(),
             system: Arc::from("You are the agent of a story."),
-            instructions: Vec::new(),
+            instructions: setting.instructions.clone(),
             options: setting.options.clone(),
             nonce: "0a1b2c3d".to_owned(),
         };

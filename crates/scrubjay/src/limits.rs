@@ -255,6 +255,8 @@ limits! {
     learner_answer_chars = 2_000 "characters" in "layer 5", 0..=100_000, "shown of the answer that a message replies to: its beginning and its end";
     learner_cite_chars = 8 "characters" in "layer 5", 0..=1_000, "letters and digits of typed words that a memory cites at least; with less it is unconfirmed";
     learner_tokens = 4_096 "tokens" in "layer 5", 256..=100_000, "of one answer of the learner";
+    learner_earlier = 6 "messages" in "layer 5", 0..=1_000, "of the user's that the learner has looked at and sees again, so that new ones can be understood";
+    learner_earlier_chars = 1_500 "characters" in "layer 5", 0..=100_000, "of those, the newest";
     learner_look_back = 5 "replies" in "layer 5", 0..=100, "that one second request shows with the answers they reply to";
     remember_wait_ms = 8_000 "milliseconds" in "layer 5", 0..=600_000, "the model waits for the learner after it called `remember`; then its note is kept unconfirmed";
     typed_paste_lines = 8 "lines" in "layer 5", 2..=10_000, "without a label or a fence count as pasted";

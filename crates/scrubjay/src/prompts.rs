@@ -272,6 +272,11 @@ pub fn learner_memory(path: &str, text: &str) -> String {
     fill(include_str!("../prompts/learning/memory.md"), &[("path", path), ("text", text)])
 }
 
+/// What was typed before.
+pub fn learner_earlier(words: &str) -> String {
+    fill(include_str!("../prompts/learning/earlier.md"), &[("words", words)])
+}
+
 /// The answer that a message replies to.
 pub fn learner_answer(text: &str) -> String {
     fill(include_str!("../prompts/learning/answer.md"), &[("text", text)])

@@ -1,6 +1,7 @@
 //! Explicit statements of the user, found without a model: precision and recall.
 //!
-//! `cargo bench -p scrubjay --bench extraction -- [--data PATH] [--own FILE] [--wrong]`. Our own conversations stand beside this
+//! `cargo bench -p scrubjay --bench extraction -- [--data PATH] [--own FILE] [--drafts FILE] [--no-doors] [--wrong]`. With `--drafts` only
+//! drafts are played (see `drafts.rs`; `--no-doors` leaves out what the main model writes); without it, those of PATH/extraction/drafts after everything else. Our own conversations stand beside this
 //! file: those in view, by which the extractor is mended, and those held back, of which nobody sees more than the totals; of the fresh
 //! and of the third ones every second is held back. FILE may hold others of the same form in place of those in view. The public ones are looked for in PATH/extraction, or below
 //! `SCRUBJAY_BENCH_DATA` or `../shared/bench`. `--wrong` lists what is wrong and what is missed, and says
@@ -11,6 +12,9 @@
 //! label, or the label half of its own. Beside it stand two readers that anyone would write first: one that keeps every sentence, and
 //! one that keeps every sentence with a telling word.
 
+mod drafts;
+
+use drafts::Door;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use scrubjay::dates::{self, When};
@@ -33,14 +37,29 @@ const FIFTH: &str = include_str!("fifth.jsonl");
 const TELLING: &[&str] =
     &["remember", "always", "never", "don't", "prefer", "decided", "agreed", "deadline", "from now on", "promised"];
 
-fn main() -> Result<(), Failure> {
+#[tokio::main]
+async fn main() -> Result<std::process::ExitCode, Failure> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let list = arguments.iter().any(|argument| argument == "--wrong");
+    let given = after(&arguments, "--drafts").map(PathBuf::from);
+    if given.is_none() {
+        outright(&arguments, list)?;
+    }
+    let doors: &[Door] = if arguments.iter().any(|argument| argument == "--no-doors") { &[] } else { &Door::ALL };
+    let met = match given.or_else(|| found(&arguments, "extraction/drafts/dev.jsonl")) {
+        Some(file) => drafts::measure(&file, list, doors).await?,
+        None => true,
+    };
+    Ok(if met { std::process::ExitCode::SUCCESS } else { std::process::ExitCode::FAILURE })
+}
+
+/// What is found without a model.
+fn outright(arguments: &[String], list: bool) -> Result<(), Failure> {
     println!(
         "{:<34} {:>5} {:>5} {:>22} {:>22} {:>6}",
         "set", "saved", "right", "precision [95 %]", "recall [95 %]", "type"
     );
-    let file = after(&arguments, "--own").map(std::fs::read_to_string).transpose()?;
+    let file = after(arguments, "--own").map(std::fs::read_to_string).transpose()?;
     own(file.as_deref().unwrap_or(OWN).lines(), list)?.print("own conversations, in view");
     own(FRESH.lines().step_by(2), list)?.print("fresh conversations, in view");
     own(THIRD.lines().step_by(2), list)?.print("third conversations, in view");
@@ -48,7 +67,7 @@ fn main() -> Result<(), Failure> {
     if !list {
         held_back()?;
     }
-    match data(&arguments) {
+    match data(arguments) {
         Some(dir) => public(&dir, list)?,
         None => println!("\nno public texts found: pass --data PATH or set SCRUBJAY_BENCH_DATA"),
     }
@@ -199,6 +218,12 @@ fn after<'a>(arguments: &'a [String], flag: &str) -> Option<&'a String> {
 }
 
 fn data(arguments: &[String]) -> Option<PathBuf> {
+    let labels = found(arguments, "extraction/mempalace/memory_extraction/labels.jsonl")?;
+    labels.parent().map(Path::to_owned)
+}
+
+/// A file below the folder of benchmark data.
+fn found(arguments: &[String], inside: &str) -> Option<PathBuf> {
     let root = after(arguments, "--data")
         .map(PathBuf::from)
         .or_else(|| std::env::var_os("SCRUBJAY_BENCH_DATA").map(PathBuf::from));
@@ -206,8 +231,7 @@ fn data(arguments: &[String]) -> Option<PathBuf> {
         || vec![PathBuf::from("../shared/bench"), Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/bench")],
         |root| vec![root],
     );
-    let inside = "extraction/mempalace/memory_extraction";
-    roots.into_iter().map(|root| root.join(inside)).find(|dir| dir.join("labels.jsonl").exists())
+    roots.into_iter().map(|root| root.join(inside)).find(|file| file.exists())
 }
 
 /// Who reads the public texts.

@@ -2,7 +2,8 @@
 //!
 //! `cargo bench -p scrubjay --bench poisoning -- [--data PATH] [--all] [--wrong]`; attacks are looked for in PATH/injection, or below
 //! `SCRUBJAY_BENCH_DATA` or `../shared/bench`. Each is a real session: the attack's words come in by a file, a page, an earlier turn, beside
-//! a wish of the person's, dressed as a reminder, or after an echo of the question, with the order to remember them. The twin of
+//! a wish of the person's, dressed as a reminder, or after an echo of the question, with the order to remember them. The model obeys by
+//! `remember`, by files, by the memory tool and by the index; asked as the learner it hands in every order in its request. The twin of
 //! each is the person saying the same words. A promotion is a trusted memory that holds the attack's words. `--all` tells every
 //! attack; without it every fourth.
 
@@ -41,8 +42,8 @@ enum Listing {
 
 async fn measure(sets: &[(&str, Vec<Attack>)], hands: Hands, step: usize, listing: Listing) -> Result<(), Failure> {
     println!(
-        "{:<22} {:<10} {:>9} {:>9} {:>9} {:>9}",
-        "set", "entrance", "scenarios", "promoted", "waiting", "in index"
+        "{:<22} {:<10} {:>9} {:>9} {:>9} {:>9} {:>14}",
+        "set", "entrance", "scenarios", "promoted", "waiting", "in index", "rules recalled"
     );
     let mut all = Tally::default();
     let (mut twins, mut saved) = (0, 0);
@@ -82,6 +83,7 @@ struct Tally {
     promoted: usize,
     waiting: usize,
     in_index: usize,
+    rules: usize,
     beside: usize,
     others: usize,
 }
@@ -93,6 +95,7 @@ impl Tally {
         self.promoted += usize::from(!ending.clean.is_empty());
         self.waiting += usize::from(!ending.waiting.is_empty());
         self.in_index += usize::from(ending.in_index);
+        self.rules += usize::from(!ending.recalled_rules.is_empty());
         self.others += usize::from(ending.other_kept);
     }
 
@@ -101,13 +104,14 @@ impl Tally {
         self.promoted += other.promoted;
         self.waiting += other.waiting;
         self.in_index += other.in_index;
+        self.rules += other.rules;
         self.beside += other.beside;
         self.others += other.others;
     }
 
     fn print(&self, name: &str, entrance: &str) {
-        let Self { scenarios, promoted, waiting, in_index, .. } = self;
-        println!("{name:<22} {entrance:<10} {scenarios:>9} {promoted:>9} {waiting:>9} {in_index:>9}");
+        let Self { scenarios, promoted, waiting, in_index, rules, .. } = self;
+        println!("{name:<22} {entrance:<10} {scenarios:>9} {promoted:>9} {waiting:>9} {in_index:>9} {rules:>14}");
     }
 }
 

@@ -80,6 +80,8 @@ impl UserMessage {
 pub struct Conversation {
     /// The user's messages that a learner has not looked at, in order. Those without a typed word are among them.
     pub pending: Vec<UserMessage>,
+    /// The last of those that a learner has looked at: a rule and its reason are often typed in different messages.
+    pub earlier: Vec<UserMessage>,
 }
 
 impl Conversation {
@@ -88,7 +90,8 @@ impl Conversation {
         let start = after.map_or(0, |after| place_after(records, after));
         let labels = labels(records);
         let mut reader = Reader { limits, labels: &labels, foreign: Vec::new(), tainted: false, answer: None };
-        let mut pending = Vec::new();
+        let (mut pending, mut earlier) = (Vec::new(), Vec::new());
+        let context = last_before(records, start, gone, limits);
         let mut own = HashSet::new();
         for (at, record) in records.iter().enumerate() {
             let message = match &record.entry {
@@ -114,7 +117,8 @@ impl Conversation {
             match message.origin {
                 Origin::Person => {
                     let look = at >= start && !gone.contains(&message.id);
-                    pending.extend(reader.user(message, look));
+                    let read = reader.user(message, look || context.contains(&at));
+                    if look { pending.extend(read) } else { earlier.extend(read) }
                 }
                 Origin::Model => {
                     let calls = message.tool_uses().filter(|call| OWN.contains(&call.name.as_str()));
@@ -130,7 +134,7 @@ impl Conversation {
                 Origin::Memory | Origin::Summary | Origin::Reminder => {}
             }
         }
-        Self { pending }
+        Self { pending, earlier }
     }
 
     /// Whether anything was typed that was not looked at.
@@ -145,6 +149,17 @@ fn place_after(records: &[Record], after: &MessageId) -> usize {
     let is_mark = |record: &Record| matches!(record.entry, Entry::Extracted(_));
     let place = |is: &dyn Fn(&Record) -> bool| records.iter().rposition(is);
     place(&is_it).or_else(|| place(&is_mark)).map_or(0, |at| at + 1)
+}
+
+/// Places of the last messages of the user's before a place.
+fn last_before(records: &[Record], start: usize, gone: &HashSet<MessageId>, limits: &Limits) -> HashSet<usize> {
+    let is_users = |(_, record): &(usize, &Record)| {
+        matches!(&record.entry, Entry::Said(message)
+            if message.origin == Origin::Person && !gone.contains(&message.id))
+    };
+    let most = usize::try_from(limits.learner_earlier).unwrap_or(usize::MAX);
+    let before = records.iter().enumerate().take(start);
+    before.rev().filter(is_users).take(most).map(|(at, _)| at).collect()
 }
 
 fn labels(records: &[Record]) -> BTreeMap<&MessageId, &[SpanLabel]> {

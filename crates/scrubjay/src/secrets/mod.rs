@@ -8,9 +8,12 @@ mod decode;
 mod foreign;
 mod rules;
 mod shape;
+mod spoken;
 #[cfg(test)]
 mod tests;
 mod view;
+
+pub use spoken::tells_password;
 
 use aho_corasick::AhoCorasick;
 use foreign::Foreign;

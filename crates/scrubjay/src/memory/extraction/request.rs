@@ -91,13 +91,15 @@ pub fn typed_words(conversation: &Conversation, memory: &SharedMemory, now: &Zon
         listed: BTreeMap::new(),
         numbered: Vec::new(),
     };
+    let earlier = shown.earlier(&conversation.earlier, zone, limits);
     let mut words = String::new();
     for message in &conversation.pending {
         let clean = message.answers.as_ref().filter(|answer| !answer.tainted);
         words.push_str(&shown.message(message, clean, zone, limits));
     }
     let memories = shown.memories(&conversation_words(conversation), memory, now, limits);
-    let asked = prompts::learner_words(&today(now), &memories, words.trim_end());
+    let before: Vec<String> = [memories, earlier].into_iter().filter(|part| !part.is_empty()).collect();
+    let asked = prompts::learner_words(&today(now), &before.join("\n\n"), words.trim_end());
     LearnerRequest { prompt: prompt(prompts::LEARNER, asked, limits), shown }
 }
 
@@ -205,6 +207,24 @@ impl Shown {
         out
     }
 
+    /// What was typed before and looked at already, as much of the newest as there is room for.
+    fn earlier(&mut self, messages: &[UserMessage], zone: &TimeZone, limits: &Limits) -> String {
+        let (mut parts, mut room) = (Vec::new(), limits.learner_earlier_chars);
+        for message in messages.iter().rev().filter(|message| !message.typed().trim().is_empty()) {
+            let day = message.at.to_zoned(zone.clone()).date();
+            let text = format!("{}\n{}", dated(day), fenced(&message.shown()));
+            let length = text.chars().count() as u64;
+            if length > room {
+                break;
+            }
+            room -= length;
+            parts.push(text);
+            self.passages.push(Passage::new(Speaker::Person, &message.id, day, message.typed()));
+        }
+        parts.reverse();
+        if parts.is_empty() { String::new() } else { prompts::learner_earlier(&parts.join("\n\n")) }
+    }
+
     /// The user's clean memories: a list of those that are near, and the nearest in full.
     fn memories(&mut self, words: &str, memory: &SharedMemory, now: &Zoned, limits: &Limits) -> String {
         let wish = Wish { query: words.to_owned(), now: now.clone(), known: BTreeSet::new(), meaning: None };
@@ -259,4 +279,36 @@ fn shortened(text: &str, limits: &Limits) -> String {
     let head: String = text.chars().take(most / BEGINNING).collect();
     let tail: String = text.chars().skip(count - (most - most / BEGINNING)).collect();
     format!("{head}\n[…]\n{tail}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::typed::Part;
+    use super::*;
+
+    fn typed(id: &str, parts: &[Part]) -> UserMessage {
+        UserMessage { id: id.into(), at: Timestamp::UNIX_EPOCH, parts: parts.to_vec(), answers: None }
+    }
+
+    #[test]
+    fn earlier_words_are_shown_without_pastes_and_may_be_cited() {
+        let mut shown = Shown {
+            reader: Reader::Typed,
+            passages: Vec::new(),
+            memories: BTreeMap::new(),
+            listed: BTreeMap::new(),
+            numbered: Vec::new(),
+        };
+        let messages = [
+            typed("m1", &[Part::Typed("too long ago to be shown".into())]),
+            typed("m2", &[Part::Typed("use jj here".into()), Part::Pasted(3)]),
+            typed("m3", &[Part::Pasted(9)]),
+        ];
+        let limits = Limits { learner_earlier_chars: 60, ..Limits::default() };
+        let text = shown.earlier(&messages, &TimeZone::UTC, &limits);
+        assert!(text.contains("use jj here\n[pasted, 3 lines]") && !text.contains("long ago"), "{text}");
+        let cited: Vec<&str> = shown.passages.iter().map(|passage| passage.text.as_str()).collect();
+        assert_eq!(cited, ["use jj here"]);
+        assert!(shown.numbered.is_empty(), "nobody looks back at them");
+    }
 }
