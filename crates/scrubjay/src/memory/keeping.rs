@@ -56,10 +56,10 @@ impl Keeper for SharedMemory {
                 let words = writer.write(note).await?;
                 return Ok(Kept { words: Some(words), ..Kept::default() });
             }
-            let (memory, session) = (self.clone(), occasion.session.clone());
+            let (memory, occasion) = (self.clone(), occasion.clone());
             let keeping = tokio::task::spawn_blocking(move || match note.kind {
-                NoteKind::Forget => keep_removal(&memory, &note.text, &session),
-                _ => keep(&memory, &note, &session),
+                NoteKind::Forget => keep_removal(&memory, &note.text, &occasion),
+                _ => keep(&memory, &note, &occasion),
             });
             let kept = keeping.await.unwrap_or_else(|_| Err("Writing stopped before it was done.".to_owned()))?;
             Ok(Kept {

@@ -207,7 +207,7 @@ impl MemoryTool {
         if below.is_empty() {
             return Err(format!("Error: The path {path} does not exist"));
         }
-        let removed = below.iter().map(|(entry, _)| keep_removal(&self.memory, &entry.path, &occasion.session));
+        let removed = below.iter().map(|(entry, _)| keep_removal(&self.memory, &entry.path, occasion));
         let removed = removed.collect::<Result<Vec<_>, _>>().map_err(|why| format!("Error: {why}"))?;
         let waits = removed.iter().any(|kept| matches!(kept, Kept::Waiting(_)));
         Ok(match waits {
@@ -276,7 +276,7 @@ impl MemoryTool {
             return Err(format!("Error: {}", prompts::MEMORY_INDEX_REFUSED.trim_end()));
         }
         let note = MemoryNote { kind: NoteKind::File(inside.to_owned()), text };
-        keep(&self.memory, &note, &occasion.session).map(|kept| in_words(&kept)).map_err(|why| format!("Error: {why}"))
+        keep(&self.memory, &note, occasion).map(|kept| in_words(&kept)).map_err(|why| format!("Error: {why}"))
     }
 
     fn commit(&self, edits: Vec<Edit>) -> Result<(), String> {

@@ -18,7 +18,7 @@ use crate::memory::{SharedMemory, note_event, note_in_words};
 use crate::message::{Message, MessageId};
 use crate::model::{Ability, Model, ModelError, Pending, Reply};
 use crate::prompt::Prompt;
-use crate::tool::{MemoryNote, MemoryWriter, NoteKind};
+use crate::tool::{MemoryNote, MemoryWriter, NoteKind, Occasion};
 use crate::transcript::{Call, Entry, Extracted, Learner, Record, Way};
 use crate::turn::{self, Halt, Stage};
 use jiff::Timestamp;
@@ -235,6 +235,15 @@ struct Calls(Vec<Call>);
 impl Lesson {
     fn conversation(&self, after: Option<&MessageId>) -> Conversation {
         Conversation::read(&self.records, after, &self.gone, &self.desk.limits)
+    }
+
+    /// All that was said in the session, for what a note of the model's rests on.
+    fn occasion(&self) -> Occasion {
+        let said = self.records.iter().filter_map(|record| match &record.entry {
+            Entry::Said(message) => Some(message.clone()),
+            _ => None,
+        });
+        Occasion { session: self.grounds.session.clone(), history: said.collect(), errand: None }
     }
 
     /// What was typed and not looked at yet.
@@ -547,10 +556,10 @@ impl Notebook {
 
     /// What the learner does not say itself waits for the user.
     async fn keep(&self, note: MemoryNote) -> Result<String, String> {
-        let (memory, session) = (self.lesson.memory.clone(), self.lesson.grounds.session.clone());
+        let (memory, occasion) = (self.lesson.memory.clone(), self.lesson.occasion());
         let keeping = tokio::task::spawn_blocking(move || match note.kind {
-            NoteKind::Forget => extraction::keep_removal(&memory, &note.text, &session),
-            _ => extraction::keep(&memory, &note, &session),
+            NoteKind::Forget => extraction::keep_removal(&memory, &note.text, &occasion),
+            _ => extraction::keep(&memory, &note, &occasion),
         });
         let kept = keeping.await.unwrap_or_else(|error| Err(error.to_string()))?;
         note_event(&kept).into_iter().for_each(|event| self.lesson.desk.events.memory(event));

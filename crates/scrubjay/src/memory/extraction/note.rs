@@ -2,16 +2,15 @@
 //! for the user, as a project or reference memory, or as a proposal where a clean memory would change.
 
 use super::super::journal::Cause;
-use super::super::provenance::{Basis, Source, Speaker, Trust};
+use super::super::provenance::{Basis, Trust};
 use super::super::store::{Change, Edit};
-use super::super::{Kind, Memory, MemoryError, SharedMemory, Topic, draft, dreaming, name};
+use super::super::{Kind, Memory, MemoryError, SharedMemory, Topic, draft, dreaming, heard, name};
 use super::apply::free;
 use crate::digest::Digest;
 use crate::event::{MemoryQuestion, QuestionId};
 use crate::limits::Limits;
-use crate::message::SessionId;
 use crate::secrets;
-use crate::tool::{MemoryNote, NoteKind};
+use crate::tool::{MemoryNote, NoteKind, Occasion};
 use std::collections::BTreeSet;
 
 /// Why a note waits.
@@ -47,7 +46,7 @@ fn topic_of(words: &str) -> Topic {
 }
 
 /// Keep a note unconfirmed; a change of a clean memory becomes a proposal. Blocks.
-pub fn keep(memory: &SharedMemory, note: &MemoryNote, session: &SessionId) -> Result<Kept, String> {
+pub fn keep(memory: &SharedMemory, note: &MemoryNote, occasion: &Occasion) -> Result<Kept, String> {
     if note.text.trim().is_empty() {
         return Err("the note is empty; say in one or two sentences what should be kept".to_owned());
     }
@@ -57,8 +56,8 @@ pub fn keep(memory: &SharedMemory, note: &MemoryNote, session: &SessionId) -> Re
     memory.with(|memory| {
         memory.refresh().map_err(said)?;
         match &note.kind {
-            NoteKind::Words => keep_new(memory, topic_of(&note.text), None, session),
-            NoteKind::File(path) => keep_file(memory, path, &note.text, session),
+            NoteKind::Words => keep_new(memory, topic_of(&note.text), None, occasion),
+            NoteKind::File(path) => keep_file(memory, path, &note.text, occasion),
             NoteKind::Forget => Err("a memory that is to go is not kept".to_owned()),
         }
     })
@@ -68,9 +67,8 @@ fn said(error: MemoryError) -> String {
     error.to_string()
 }
 
-fn sources(session: &SessionId) -> Vec<Source> {
-    let (session, message, quote) = (session.to_string(), String::new(), String::new());
-    vec![Source { speaker: Speaker::Assistant, session, message, quote }]
+fn doubted(memory: &Memory, occasion: &Occasion) -> Basis {
+    Basis::doubted(heard::sources(occasion, &memory.place().memory), DOUBT)
 }
 
 /// Only facts and places: what is about the user or how to work comes from the user.
@@ -82,7 +80,7 @@ fn restrained(topic: Topic) -> Topic {
     Topic { name, description, kind, body: topic.body }
 }
 
-fn keep_new(memory: &mut Memory, topic: Topic, file: Option<&str>, session: &SessionId) -> Result<Kept, String> {
+fn keep_new(memory: &mut Memory, topic: Topic, file: Option<&str>, occasion: &Occasion) -> Result<Kept, String> {
     let topic = restrained(topic);
     if let Some(path) = memory.same(&topic).map_err(said)? {
         return Ok(Kept::Known(path));
@@ -92,32 +90,32 @@ fn keep_new(memory: &mut Memory, topic: Topic, file: Option<&str>, session: &Ses
         file.map(|file| file.rsplit('/').next().unwrap_or(file).to_owned()).unwrap_or_else(|| topic.file_name());
     let path = free(memory, &wished, &BTreeSet::new());
     let text = topic.text();
-    let edit = Edit::create(path.as_str(), text.as_str()).resting_on(Basis::doubted(sources(session), DOUBT));
+    let edit = Edit::create(path.as_str(), text.as_str()).resting_on(doubted(memory, occasion));
     memory
-        .commit(Change { cause: Cause::Session { session: session.to_string() }, edits: vec![edit] })
+        .commit(Change { cause: Cause::Session { session: occasion.session.to_string() }, edits: vec![edit] })
         .map_err(said)?;
     let digest = Digest::of(text.as_bytes());
     let id = QuestionId::Memory { path, digest };
     Ok(Kept::Waiting(MemoryQuestion { id, title: topic.name, text, doubt: DOUBT.to_owned() }))
 }
 
-fn keep_file(memory: &mut Memory, path: &str, text: &str, session: &SessionId) -> Result<Kept, String> {
+fn keep_file(memory: &mut Memory, path: &str, text: &str, occasion: &Occasion) -> Result<Kept, String> {
     name::parts(path).map_err(|why| MemoryError::Name { path: path.to_owned(), why }.to_string())?;
     let topic = Topic::read(text, &memory.limits);
     let Some((entry, before)) = memory.text(path).map_err(said)? else {
-        return keep_new(memory, topic, Some(path), session);
+        return keep_new(memory, topic, Some(path), occasion);
     };
     if before == text {
         return Ok(Kept::Known(entry.path));
     }
-    let basis = Basis::doubted(sources(session), DOUBT);
+    let basis = doubted(memory, occasion);
     let unconfirmed = memory.rests_on(path).is_some_and(|basis| basis.trust == Trust::Tainted);
     if unconfirmed {
         let topic = restrained(topic);
         let text = topic.text_over(text, &memory.limits);
         let edit = Edit::update(&entry, text.as_str()).resting_on(basis);
         memory
-            .commit(Change { cause: Cause::Session { session: session.to_string() }, edits: vec![edit] })
+            .commit(Change { cause: Cause::Session { session: occasion.session.to_string() }, edits: vec![edit] })
             .map_err(said)?;
         let id = QuestionId::Memory { path: entry.path, digest: Digest::of(text.as_bytes()) };
         return Ok(Kept::Waiting(MemoryQuestion { id, title: topic.name, text, doubt: DOUBT.to_owned() }));
@@ -126,7 +124,7 @@ fn keep_file(memory: &mut Memory, path: &str, text: &str, session: &SessionId) -
 }
 
 /// Remove a memory that the model wants gone: one that waits at once, a clean one as a proposal. Blocks.
-pub fn keep_removal(memory: &SharedMemory, wanted: &str, session: &SessionId) -> Result<Kept, String> {
+pub fn keep_removal(memory: &SharedMemory, wanted: &str, occasion: &Occasion) -> Result<Kept, String> {
     memory.with(|memory| {
         memory.refresh().map_err(said)?;
         let entry = memory.named(wanted).ok_or_else(|| {
@@ -134,11 +132,12 @@ pub fn keep_removal(memory: &SharedMemory, wanted: &str, session: &SessionId) ->
         })?;
         let unconfirmed = memory.rests_on(&entry.path).is_some_and(|basis| basis.trust == Trust::Tainted);
         if unconfirmed {
-            let cause = Cause::Session { session: session.to_string() };
+            let cause = Cause::Session { session: occasion.session.to_string() };
             let receipt = memory.commit(Change { cause, edits: vec![Edit::remove(&entry)] }).map_err(said)?;
             return Ok(Kept::Removed(entry.path, receipt.change.0));
         }
-        proposed(memory, (&entry.path, &entry.digest), None, Basis::doubted(sources(session), DOUBT))
+        let basis = doubted(memory, occasion);
+        proposed(memory, (&entry.path, &entry.digest), None, basis)
     })
 }
 
