@@ -30,8 +30,6 @@ use tokio_util::sync::CancellationToken;
 /// What was found. What could not be found is said, not fatal.
 struct Standing {
     model: String,
-    /// Who answers and who learns, in words.
-    learns: Option<String>,
     /// The model that learns.
     learns_with: Option<String>,
     connected: bool,
@@ -177,7 +175,6 @@ impl Standing {
         Self {
             memory,
             model: service.as_ref().map_or_else(|| "none".to_owned(), |service| service.described(workplace)),
-            learns: service.as_ref().map(|service| service.described_whole(workplace)),
             learns_with: service.as_ref().and_then(|service| service.learns_with(workplace)),
             connected: service.as_ref().is_some_and(|service| !service.is_offline()),
             sessions,
@@ -204,7 +201,8 @@ impl Standing {
             format!("  {name:<11}{}", value.replace('\n', "\n             "))
         };
         let mut add = |name: &str, value: &str| lines.push(row(name, value));
-        add("model", &shown(self.learns.as_ref().unwrap_or(&self.model)));
+        add("model", &shown(&self.model));
+        self.learns_with.iter().for_each(|name| add("", &format!("learns with: {}", shown(name))));
         add("project", &shown_path(&workplace.root));
         match &self.newest {
             Some(newest) => self.tell_newest(newest, paper, &mut add),
