@@ -101,7 +101,8 @@ impl Service {
 
     /// Who answers and who learns.
     pub(crate) fn described_whole(&self, workplace: &Workplace) -> String {
-        let learns = self.learns_with(workplace).map(|name| format!(" · learns with: {}", shown(&name))).unwrap_or_default();
+        let learns =
+            self.learns_with(workplace).map(|name| format!(" · learns with: {}", shown(&name))).unwrap_or_default();
         format!("{}{learns}", self.described(workplace))
     }
 

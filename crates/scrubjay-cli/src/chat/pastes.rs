@@ -175,9 +175,9 @@ mod tests {
         assert_eq!(parts(&line, &pastes.of(&line)), ["one\ntwo\nthree"]);
         for (edited, marked) in [
             ("please see one\ntwo\nthree ok", vec!["one\ntwo\nthree"]),
-            ("see one\nth ok", vec!["one\nth"]),
+            ("see one\nt ok", vec!["one\nt"]),
             ("see one\nTYPED two\nthree ok", vec!["one\nTYPED two\nthree"]),
-            ("see ok", vec![]),
+            ("see", vec![]),
         ] {
             let (pastes, _) = written(&["see ", "[one\ntwo\nthree]", " ok"]);
             assert_eq!(parts(edited, &pastes.of(edited)), marked, "{edited}");
@@ -190,7 +190,7 @@ mod tests {
         pastes.follow("", 0);
         assert_eq!(pastes.of("again: one\ntwo\nthree"), std::iter::once(7..20).collect::<Vec<_>>());
         pastes.begin();
-        assert_eq!(pastes.of("one two three"), []);
+        assert!(pastes.of("one two three").is_empty());
     }
 
     #[test]

@@ -304,7 +304,11 @@ mod tests {
     fn a_single_letter_answers_and_several_questions_need_a_number() {
         let mut questions = Questions::default();
         assert!(questions.verdict("k").is_none(), "nothing is asked");
-        let said = asked(&mut questions, "Tea", "---\nname: Tea\ndescription: tea\ntype: project\n---\nTea is at four.\n");
+        let said = asked(
+            &mut questions,
+            "Tea",
+            "---\nname: Tea\ndescription: Tea is at four\ntype: project\n---\nTea is at four.\n",
+        );
         assert_eq!(said, ["? unconfirmed: Tea (a note) · k keep · d drop", "    project: Tea is at four."]);
         for words in ["keep", "kk", "k 1", "K", "yes", "d-", "k1x"] {
             assert!(questions.verdict(words).is_none(), "{words} goes to the model");

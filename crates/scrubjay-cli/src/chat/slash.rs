@@ -241,7 +241,11 @@ pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
         "fold old rounds up to question N into one line each; alone: list; open ID: as they were",
     ),
     ("snip", "[N-M | undo [ID]]", "take questions N to M out of the conversation; alone: list; undo: bring them back"),
-    ("memory", "[show NAME | inbox]", "what is remembered across sessions, or one of it; inbox: what waits for you (keep N, drop N)"),
+    (
+        "memory",
+        "[show NAME | inbox]",
+        "what is remembered across sessions, or one of it; inbox: what waits for you (keep N, drop N)",
+    ),
     (
         "remember",
         "TEXT | --file FILE",

@@ -15,7 +15,8 @@ use scrubjay::Session;
 use scrubjay::agents::jobs::Card;
 use scrubjay::limits::Limits;
 use scrubjay::memory::dreaming::{
-    Closed, DreamError, Dreams, ERRAND, Finding, Gates, Landed, Mode, Proposal, Proposer, Report, Standing, Step, Switch, Tried,
+    Closed, DreamError, Dreams, ERRAND, Finding, Gates, Landed, Mode, Proposal, Proposer, Report, Standing, Step,
+    Switch, Tried,
 };
 use scrubjay::memory::{FileDiff, Repairs, SharedMemory, Source};
 use scrubjay::settings::{Settings, key};

@@ -246,10 +246,13 @@ impl Inbox {
     /// The list, for people; `door` is what the inbox is called where they are.
     pub(crate) fn words(&self, ink: Ink, door: &str) -> String {
         if self.0.is_empty() {
-            return "nothing waits for you: proposed changes and unconfirmed memories wait here until you decide".to_owned();
+            return "nothing waits for you: proposed changes and unconfirmed memories wait here until you decide"
+                .to_owned();
         }
         let mut lines: Vec<String> = self.0.iter().enumerate().map(|(at, item)| item.words(at + 1, ink)).collect();
-        lines.push(ink.paint(Tone::Faint, &format!("{door} show N · {door} keep N · {door} drop N · --all: everything")));
+        lines.push(
+            ink.paint(Tone::Faint, &format!("{door} show N · {door} keep N · {door} drop N · --all: everything")),
+        );
         lines.join("\n")
     }
 

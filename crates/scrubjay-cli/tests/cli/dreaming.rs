@@ -167,7 +167,10 @@ async fn the_inbox_holds_what_waits_and_each_answer_can_be_taken_back() {
     poison(&stage).await;
     stage.run(&["dream"]).ended_with(0);
     let listed = stage.run(&["inbox"]).ended_with(0);
-    said(&listed, &["  1  dream ", "1 merged", "  2  memory reference_heron", "unconfirmed: the model's own note", "keep N"]);
+    said(
+        &listed,
+        &["  1  dream ", "1 merged", "  2  memory reference_heron", "unconfirmed: the model's own note", "keep N"],
+    );
     let json = stage.run(&["inbox", "--json"]).ended_with(0).json();
     let kinds: Vec<_> = json["waiting"].as_array().unwrap().iter().map(|one| one["kind"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["dream", "unconfirmed"], "{json}");

@@ -210,7 +210,8 @@ async fn a_file_that_the_model_writes_waits_in_the_inbox() {
     let simulator = Simulator::start(Script::new().reply(text("Hello."))).await.unwrap();
     let mut stage = Stage::with(&simulator);
     let dir = memory(&stage);
-    let wharf = "---\nname: Wharf\ndescription: where the boats are\ntype: reference\n---\nThe boats are at the wharf.\n";
+    let wharf =
+        "---\nname: Wharf\ndescription: where the boats are\ntype: reference\n---\nThe boats are at the wharf.\n";
     let write = || tool_use("Write", json!({ "file_path": dir.join("reference_wharf.md"), "content": wharf }));
     let script = Script::new().when(is_learner, learned(&json!([]))).reply(write()).reply(text("Noted."));
     let simulator = Simulator::start(script).await.unwrap();
@@ -284,7 +285,10 @@ async fn a_question_is_answered_with_one_letter_at_the_next_prompt() {
         assert!(terminal.wait_for_end().success());
     });
     let waiting = stage.run(&["inbox", "--json"]).ended_with(0).json();
-    assert_eq!(waiting["waiting"][0]["name"], "project_the_pump_is_in_hall_4.md", "a yes to the model confirms nothing");
+    assert_eq!(
+        waiting["waiting"][0]["name"], "project_the_pump_is_in_hall_4.md",
+        "a yes to the model confirms nothing"
+    );
 }
 
 /// A yes covers exactly what was shown.
@@ -357,8 +361,14 @@ async fn what_is_pasted_run_and_piped_is_labelled_in_the_record() {
 
 const SAID: &str = "By the way, I drink green tea, no sugar, in the morning.";
 const HAIKU: &str = "claude-haiku-4-5";
-const HEADLESS: &[&str] =
-    &["--set", "layers.extraction=true", "--set", "layers.extraction_headless=true", "--set", "models.extract=claude-haiku-4-5"];
+const HEADLESS: &[&str] = &[
+    "--set",
+    "layers.extraction=true",
+    "--set",
+    "layers.extraction_headless=true",
+    "--set",
+    "models.extract=claude-haiku-4-5",
+];
 
 // spec: E2
 #[tokio::test(flavor = "multi_thread")]
