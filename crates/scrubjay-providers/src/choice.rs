@@ -290,7 +290,7 @@ mod tests {
         assert!("gemini".parse::<Provider>().unwrap_err().to_string().contains("ollama"));
     }
 
-    // spec: E2
+    // spec: E1
     #[test]
     fn small_work_goes_to_the_cheapest_model_of_the_same_provider() {
         let own = "[models.\"gpt-mini\"]\nabilities = [\"tools\"]\nprices = { input = 0.2, output = 0.8 }\n\

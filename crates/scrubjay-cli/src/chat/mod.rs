@@ -37,7 +37,7 @@ use scrubjay::event::Events;
 use scrubjay::message::{Block, Question, SpanOrigin};
 use scrubjay::tools::{shown, shown_path};
 use slash::Slash;
-use std::io::Stdout;
+use std::io::{IsTerminal as _, Stdout};
 use std::time::{Duration, Instant};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -209,7 +209,9 @@ impl Chat {
         // Nobody is kept from leaving by a line that cannot be written.
         while let Ok(Happening::Event(event)) = self.happenings.try_recv() {
             let line = self.told_at_the_end(&event);
-            self.screen.line(&line).unwrap_or_default();
+            if !line.is_empty() {
+                self.screen.line(&line).unwrap_or_default();
+            }
         }
         session
     }
@@ -308,6 +310,9 @@ impl Chat {
         let ran = std::mem::take(&mut self.ran).into_iter();
         let before = ran.fold(Question::default(), |question, block| question.with(block, SpanOrigin::Output));
         let at = before.blocks.len();
+        if !std::io::stdin().is_terminal() {
+            return before.with(Block::text(text), SpanOrigin::Piped);
+        }
         let mut question = Question { blocks: [before.blocks, vec![Block::text(text)]].concat(), ..before };
         for range in pasted {
             question = question.labelled(at, range, SpanOrigin::Pasted);

@@ -299,7 +299,7 @@ mod tests {
         questions.ask(&question(name, text), false, (&Limits::default(), Ink::Plain))
     }
 
-    // spec: E4
+    // spec: X5
     #[test]
     fn a_single_letter_answers_and_several_questions_need_a_number() {
         let mut questions = Questions::default();
@@ -321,7 +321,7 @@ mod tests {
         assert!(matches!(questions.verdict("k"), Some(Verdict::Keep(one)) if one.question.title == "Tea"));
     }
 
-    // spec: E4
+    // spec: X5
     #[test]
     fn a_yes_needs_all_of_a_long_text_to_be_shown() {
         let mut questions = Questions::default();

@@ -160,7 +160,7 @@ impl Item {
             Item::Proposal(proposal) => (headline(proposal), format!("dreamt {}", ago(proposal.at, now))),
             Item::Unconfirmed(entry, reason) => {
                 let head = format!("memory {} · {}", stem(&entry.path), entry.description);
-                (head, format!("unconfirmed: {}, {}", reason.words(), ago(entry.modified(), now)))
+                (head, format!("unconfirmed: {} · {}", reason.words(), ago(entry.modified(), now)))
             }
         };
         let more = ink.paint(Tone::Faint, &shown(&more));

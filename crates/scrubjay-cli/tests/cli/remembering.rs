@@ -234,7 +234,7 @@ fn recorded(stage: &Stage) -> String {
     stage.transcripts().iter().map(|path| fs::read_to_string(path).unwrap()).collect()
 }
 
-// spec: E4
+// spec: X5
 #[tokio::test(flavor = "multi_thread")]
 async fn a_question_is_answered_with_one_letter_at_the_next_prompt() {
     let note = |words: &str| tool_use("remember", json!({ "note": words }));
@@ -279,7 +279,8 @@ async fn a_question_is_answered_with_one_letter_at_the_next_prompt() {
         terminal.wait_for("As you say.");
         terminal.wait_for_prompt();
         terminal.type_line("/memory inbox");
-        terminal.wait_for("The pump is in hall 4");
+        terminal.wait_for("memory project_the_pump_is_in_hall_4");
+        terminal.wait_for("/memory inbox show N");
         terminal.wait_for_prompt();
         terminal.press(CTRL_D);
         assert!(terminal.wait_for_end().success());
@@ -291,8 +292,47 @@ async fn a_question_is_answered_with_one_letter_at_the_next_prompt() {
     );
 }
 
+/// A clean memory goes only when the user says so to the program.
+// spec: X5
+// spec: D10
+#[tokio::test(flavor = "multi_thread")]
+async fn a_removal_that_the_model_wants_is_proposed_and_decided() {
+    let forget = || tool_use("forget", json!({ "name": "project_tea_is_at_four" }));
+    let script = Script::new()
+        .when(is_learner, learned(&json!([])))
+        .reply(forget())
+        .reply(text("It waits for you."))
+        .reply(text("Fine."));
+    let simulator = Simulator::start(script).await.unwrap();
+    let stage = Stage::with(&simulator);
+    stage.run(&["remember", "--type", "project", "Tea is at four"]).ended_with(0);
+    let path = files(&stage.home()).into_iter().find(|path| path.ends_with("project_tea_is_at_four.md")).unwrap();
+    let mut terminal = Terminal::start(&stage, &[&["chat"], LEARNS].concat());
+    block(|| {
+        terminal.wait_for_prompt();
+        terminal.type_line("look at the plan of the day");
+        terminal.wait_for("? proposed: removal of Tea is at four (");
+        terminal.wait_for("-Tea is at four");
+        terminal.wait_for("It waits for you.");
+        terminal.wait_for_prompt();
+    });
+    assert!(path.exists(), "nothing happens before the yes");
+    block(|| {
+        terminal.type_line("k");
+        terminal.wait_for("✓ done: removal of Tea is at four · /undo 2");
+        terminal.wait_for_prompt();
+    });
+    assert!(!path.exists());
+    block(|| {
+        terminal.type_line("/undo");
+        terminal.wait_for("is taken back");
+        terminal.wait_for_prompt();
+    });
+    assert!(path.exists());
+}
+
 /// A yes covers exactly what was shown.
-// spec: E4
+// spec: X5
 #[tokio::test(flavor = "multi_thread")]
 async fn a_memory_that_changed_since_it_was_shown_is_asked_about_again() {
     let script = Script::new()
@@ -323,8 +363,7 @@ async fn a_memory_that_changed_since_it_was_shown_is_asked_about_again() {
     assert!(!path.exists());
 }
 
-// spec: E2
-// spec: U2
+// spec: X4
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_pasted_run_and_piped_is_labelled_in_the_record() {
     let simulator = Simulator::start(Script::new().otherwise(text("Fine."))).await.unwrap();
@@ -370,7 +409,7 @@ const HEADLESS: &[&str] = &[
     "models.extract=claude-haiku-4-5",
 ];
 
-// spec: E2
+// spec: E1
 #[tokio::test(flavor = "multi_thread")]
 async fn the_learner_asks_the_cheap_model_and_the_main_one_where_that_is_refused() {
     let simulator = Simulator::start(saving()).await.unwrap();
