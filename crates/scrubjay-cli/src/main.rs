@@ -4,6 +4,7 @@ mod arguments;
 mod background;
 mod cache;
 mod chat;
+mod cheap;
 mod commands;
 mod compaction;
 mod demo;

@@ -66,14 +66,15 @@ pub(crate) fn place(workplace: &Workplace) -> Result<Place, Failure> {
     Ok(Place::of(&history).with_memory_at(dir).with_index(index).with_team(team))
 }
 
-/// The model that chooses among memories: the one that is set for it, or the small one; the main one only where the
-/// person switched choosing on.
+/// The model that chooses among memories: the one that is set for it, or the small one. Where the user only switched choosing on,
+/// the cheapest of the same provider, or else the main one.
 async fn chooser(workplace: &Workplace, service: &Service, paper: &Paper) -> Option<Arc<dyn Model>> {
     let settings = &workplace.settings;
     let named = [&key::MODEL_FOR_SELECTING, &key::SMALL_MODEL].map(|setting| settings.text(setting));
     let Some(name) = named.into_iter().find(|name| !name.is_empty()) else {
         let wanted = settings.origin(key::MODEL_RECALL.key) != Source::Default && settings.flag(&key::MODEL_RECALL);
-        return (wanted && !service.is_offline()).then(|| service.model.clone());
+        let wanted = wanted && !service.is_offline();
+        return wanted.then(|| service.small_work(workplace).unwrap_or_else(|| service.model.clone()));
     };
     match Service::connect(workplace, Some(name)).await {
         Ok(small) => Some(small.model),

@@ -100,7 +100,7 @@ impl Seat {
         let mut tools = tools::kept_by(keeper, &skills, &workplace.limits);
         tools.push(Arc::new(WebFetch::new(if private { Reach::Everywhere } else { Reach::Public })));
         tools.extend(scrubjay::context::tools(&workplace.settings));
-        let staff = staffed::staff(&workplace, memory.as_ref(), paper).await;
+        let staff = staffed::staff(&workplace, (memory.as_ref(), Some(&service)), paper).await;
         if let Some(staff) = &staff {
             tools.push(Arc::new(AgentTool::new(&staff.kinds)));
             tools.push(Arc::new(SendMessageTool::default()));
@@ -176,8 +176,13 @@ impl Seat {
             None => session,
         };
         let Some(memory) = &self.memory else { return Ok(session) };
+        Ok(session.remembering(memory.clone()).learning(self.learns()?))
+    }
+
+    /// How sessions learn, and with which model.
+    pub(crate) fn learns(&self) -> Result<Learns, Failure> {
         let (transcripts, attendance) = (self.workplace.project().dir().to_owned(), self.attendance);
-        Ok(session.remembering(memory.clone()).learning(Learns { transcripts, attendance, model: None }))
+        Ok(Learns { transcripts, attendance, model: self.service.learner(&self.workplace)? })
     }
 
     /// What the model is told about its memory, as it is now.

@@ -1,5 +1,6 @@
 //! The model service of a run: who answers, and what it costs.
 
+use crate::cheap::CheapModel;
 use crate::failure::{Exit, Failure};
 use crate::workplace::Workplace;
 use scrubjay::memory::recall::Embedder;
@@ -9,8 +10,8 @@ use scrubjay::paths::expand_home;
 use scrubjay::settings::key;
 use scrubjay::tools::shown;
 use scrubjay_providers::{
-    ANTHROPIC_API_KEY, Catalogue, Choice, ConnectError, Keys, OPENAI_API_KEY, Provider, connect, connect_consulting,
-    embedder as embedder_of,
+    ANTHROPIC_API_KEY, Catalogue, Choice, ConnectError, Keys, OPENAI_API_KEY, Provider, cheapest, connect,
+    connect_consulting, embedder as embedder_of,
 };
 use std::process::Stdio;
 use std::sync::Arc;
@@ -21,6 +22,8 @@ use std::time::Duration;
 pub(crate) struct Service {
     pub(crate) model: Arc<dyn Model>,
     catalogue: Arc<Catalogue>,
+    choice: Choice,
+    keys: Keys,
 }
 
 impl Service {
@@ -32,7 +35,7 @@ impl Service {
         let choice = choice(workplace, named)?;
         let connected = connect_consulting(&choice, &keys, &catalogue, &workplace.limits).await;
         let model = connected.map_err(|error| unconnected(&error, workplace))?;
-        Ok(Self { model, catalogue: Arc::new(catalogue) })
+        Ok(Self { model, catalogue: Arc::new(catalogue), choice, keys })
     }
 
     /// The same without asking anyone: for commands that only look.
@@ -41,9 +44,31 @@ impl Service {
         // A key that a command would print is not asked for here, and nothing is sent.
         let promised = if key_command(workplace).is_empty() { Keys::default() } else { either_key("promised") };
         let keys = keys(workplace)?.or(promised);
-        let connected = connect(&choice(workplace, None)?, &keys, &catalogue, &workplace.limits);
+        let choice = choice(workplace, None)?;
+        let connected = connect(&choice, &keys, &catalogue, &workplace.limits);
         let model = connected.map_err(|error| unconnected(&error, workplace))?;
-        Ok(Self { model, catalogue: Arc::new(catalogue) })
+        Ok(Self { model, catalogue: Arc::new(catalogue), choice, keys })
+    }
+
+    /// The model that learns from what the user types: the one that is set for it, or the cheapest of the same provider. Without
+    /// one the conversation's own learns. Nothing is sent.
+    pub(crate) fn learner(&self, workplace: &Workplace) -> Result<Option<Arc<dyn Model>>, Failure> {
+        let set = Some(workplace.settings.text(&key::EXTRACTION_MODEL)).filter(|name| !name.is_empty());
+        let name = set.map(str::to_owned).or_else(|| cheapest(&self.choice, &self.keys, &self.catalogue));
+        let Some(name) = name.filter(|name| !self.is_offline() && name != self.model.name()) else { return Ok(None) };
+        self.beside(&name, workplace).map(Some)
+    }
+
+    /// The cheapest model of the same provider, for other small work; the conversation's own where the key may not use it.
+    pub(crate) fn small_work(&self, workplace: &Workplace) -> Option<Arc<dyn Model>> {
+        let name = cheapest(&self.choice, &self.keys, &self.catalogue)?;
+        let cheap = self.beside(&name, workplace).ok()?;
+        Some(Arc::new(CheapModel::new(cheap, self.model.clone())))
+    }
+
+    fn beside(&self, name: &str, workplace: &Workplace) -> Result<Arc<dyn Model>, Failure> {
+        let choice = Choice { model: name.to_owned(), ..self.choice.clone() };
+        connect(&choice, &self.keys, &self.catalogue, &workplace.limits).map_err(|error| unconnected(&error, workplace))
     }
 
     /// What a model's calls cost, where every price is known.
@@ -64,6 +89,21 @@ impl Service {
             "" => shown(model).into_owned(),
             address => shown(&format!("{model} at {}", without_credentials(address))).into_owned(),
         }
+    }
+
+    /// The name of the model that learns; nothing where none does.
+    pub(crate) fn learns_with(&self, workplace: &Workplace) -> Option<String> {
+        let settings = &workplace.settings;
+        let is_on = settings.flag(&key::EXTRACTION) && settings.memory_off_because().is_none() && !self.is_offline();
+        let learner = self.learner(workplace).ok().flatten();
+        is_on.then(|| learner.as_ref().unwrap_or(&self.model).name().to_owned())
+    }
+
+    /// Who answers and who learns.
+    pub(crate) fn described_whole(&self, workplace: &Workplace) -> String {
+        let learns =
+            self.learns_with(workplace).map(|name| format!(" · learns with: {}", shown(&name))).unwrap_or_default();
+        format!("{}{learns}", self.described(workplace))
     }
 
     /// Models that look like this name.

@@ -15,7 +15,11 @@ use std::sync::Arc;
 const SMALL: &str = "small";
 
 /// Read every kind; `None` when agents are off. What was not understood is said.
-pub(crate) async fn staff(workplace: &Workplace, main: Option<&Remembering>, paper: &Paper) -> Option<Arc<Staff>> {
+pub(crate) async fn staff(
+    workplace: &Workplace,
+    (main, service): (Option<&Remembering>, Option<&Service>),
+    paper: &Paper,
+) -> Option<Arc<Staff>> {
     if !workplace.settings.flag(&key::AGENTS) {
         return None;
     }
@@ -30,7 +34,7 @@ pub(crate) async fn staff(workplace: &Workplace, main: Option<&Remembering>, pap
             Box::pin(async move { named(&workplace, &name).await })
         }),
         offered: offered(workplace),
-        small: small(workplace, paper).await,
+        small: small(workplace, service, paper).await,
         context: Arc::new(move |session, indexes, nonce| instructed::messages(&context, (session, indexes), nonce)),
         memories: memories(workplace, main),
     }))
@@ -67,10 +71,15 @@ async fn named(workplace: &Workplace, name: &str) -> Result<Arc<dyn Model>, Stri
     Service::connect(workplace, Some(name)).await.map(|service| service.model).map_err(|failure| failure.to_string())
 }
 
-/// The model that puts into words what agents are doing.
-async fn small(workplace: &Workplace, paper: &Paper) -> Option<Arc<dyn Model>> {
-    let wanted = workplace.settings.flag(&key::AGENT_SUMMARY);
-    let name = Some(workplace.settings.text(&key::SMALL_MODEL)).filter(|name| wanted && !name.is_empty())?;
+/// The model that puts into words what agents are doing: the small one that is set, or the cheapest of the same provider.
+async fn small(workplace: &Workplace, service: Option<&Service>, paper: &Paper) -> Option<Arc<dyn Model>> {
+    if !workplace.settings.flag(&key::AGENT_SUMMARY) {
+        return None;
+    }
+    let name = workplace.settings.text(&key::SMALL_MODEL);
+    if name.is_empty() {
+        return service.and_then(|service| service.small_work(workplace));
+    }
     match named(workplace, name).await {
         Ok(model) => Some(model),
         Err(why) => {

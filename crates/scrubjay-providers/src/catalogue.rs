@@ -108,6 +108,11 @@ impl Entry {
         self.prices.cost(usage)
     }
 
+    /// What a million tokens in and a million out cost together, if both prices are known.
+    pub fn price(&self) -> Option<f64> {
+        Some(self.prices.input? + self.prices.output?)
+    }
+
     /// Whether it can do something that only some can.
     pub fn can(&self, ability: Ability) -> bool {
         match ability {
@@ -142,6 +147,11 @@ impl Catalogue {
     pub fn find(&self, name: &str) -> Option<&Entry> {
         let plain = plain_name(name);
         self.models.get(&plain).or_else(|| self.models.get(without_date(&plain)))
+    }
+
+    /// Every model that is known, by its name.
+    pub fn models(&self) -> impl Iterator<Item = (&str, &Entry)> {
+        self.models.iter().map(|(name, entry)| (name.as_str(), entry))
     }
 
     /// What is assumed about a provider's models that the catalogue does not know.

@@ -9,7 +9,7 @@ use crate::offline::Offline;
 use crate::openai::{OpenAi, Service, is_openai_name};
 use crate::wire::{Auth, Wire};
 use scrubjay::limits::Limits;
-use scrubjay::model::Model;
+use scrubjay::model::{Ability, Model};
 use std::sync::Arc;
 
 const ANTHROPIC_URL: &str = "https://api.anthropic.com";
@@ -101,6 +101,24 @@ pub fn connect(
         None => Ok(Arc::new(Offline::new(limits))),
         Some(plan) => plan.finish(),
     }
+}
+
+/// The cheapest model of the same provider that can call tools, for small work beside the conversation; nothing where the service is
+/// not the provider's own, or where none is cheaper. Prices that are not known do not count.
+pub fn cheapest(choice: &Choice, keys: &Keys, catalogue: &Catalogue) -> Option<String> {
+    let provider = decide(choice, keys);
+    if choice.base_url.is_some() || !matches!(provider, Provider::Anthropic | Provider::OpenAi) {
+        return None;
+    }
+    let (label, _) = home(provider, &choice.model)?;
+    let served_by = |name: &str| decide(&Choice { model: name.to_owned(), ..Choice::default() }, &Keys::default());
+    let priced = catalogue.models().filter(|(name, entry)| served_by(name) == provider && entry.can(Ability::Tools));
+    let priced = priced.filter_map(|(name, entry)| Some((entry.price()?, name)));
+    let (price, name) = priced.min_by(|a, b| a.0.total_cmp(&b.0).then_with(|| b.1.cmp(a.1)))?;
+    let defaults = catalogue.default_of(label);
+    let chosen = Some(bare(&choice.model)).filter(|name| !name.is_empty()).or(defaults.model.as_deref());
+    let own = chosen.and_then(|name| catalogue.find(name)).and_then(Entry::price);
+    own.is_none_or(|own| price < own).then(|| name.to_owned())
 }
 
 /// Connect a model, and first ask its service what the catalogue does not know. A service that does not say is no error.
@@ -230,7 +248,6 @@ fn auth(provider: Provider, address: &Address, keys: &Keys) -> Result<Auth, Conn
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scrubjay::model::Ability;
     use std::collections::BTreeMap;
 
     fn keys(names: &[&str]) -> Keys {
@@ -271,6 +288,30 @@ mod tests {
             assert_eq!(decide(&choice, keys), provider, "{choice:?}");
         }
         assert!("gemini".parse::<Provider>().unwrap_err().to_string().contains("ollama"));
+    }
+
+    // spec: E1
+    #[test]
+    fn small_work_goes_to_the_cheapest_model_of_the_same_provider() {
+        let own = "[models.\"gpt-mini\"]\nabilities = [\"tools\"]\nprices = { input = 0.2, output = 0.8 }\n\
+                   [models.\"gpt-mute\"]\nprices = { input = 0.1, output = 0.1 }\n\
+                   [models.\"gpt-vague\"]\nabilities = [\"tools\"]\nprices = { input = 0.1 }\n";
+        let catalogue = Catalogue::with(Some(own)).unwrap();
+        let anthropic = keys(&["ANTHROPIC_API_KEY"]);
+        for (choice, name) in [
+            (named("claude-opus-5-5"), Some("claude-haiku-4-5")),
+            (named(""), Some("claude-haiku-4-5")),
+            (named("claude-haiku-5-5"), Some("claude-haiku-4-5")),
+            (named("claude-haiku-4-5"), None),
+            (named("gpt-5.6"), Some("gpt-mini")),
+            (named("ollama/qwen3"), None),
+            (named("offline"), None),
+            (Choice { base_url: Some("https://proxy.example".into()), ..named("claude-opus-5-5") }, None),
+        ] {
+            assert_eq!(cheapest(&choice, &anthropic, &catalogue).as_deref(), name, "{choice:?}");
+        }
+        let built_in = Catalogue::built_in().unwrap();
+        assert_eq!(cheapest(&named("gpt-5.6"), &anthropic, &built_in), None, "no price of it is known");
     }
 
     #[test]

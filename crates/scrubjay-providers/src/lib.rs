@@ -36,7 +36,7 @@ mod samples;
 
 pub use address::AddressError;
 pub use catalogue::{Able, Catalogue, CatalogueError, Entry, Keeps, Prices};
-pub use choice::{Choice, ConnectError, Provider, connect, connect_consulting};
+pub use choice::{Choice, ConnectError, Provider, cheapest, connect, connect_consulting};
 pub use embedding::embedder;
 pub use keys::{ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, EMBEDDINGS_KEY, KeyError, Keys, OPENAI_API_KEY};
 pub use offline::Offline;

@@ -129,23 +129,34 @@ pub(crate) enum InboxCommand {
         /// Its number, its name or the beginning of its id
         which: String,
     },
-    /// Say yes: a proposal is done, a memory is confirmed
-    Accept {
-        /// Their numbers, names or ids
-        #[arg(required = true)]
-        which: Vec<String>,
-    },
-    /// Say no: a proposal is not made again, a memory goes to the trash
-    Reject {
-        /// Their numbers, names or ids
-        #[arg(required = true)]
-        which: Vec<String>,
-    },
-    /// Let a proposal that was rejected wait again
+    /// Confirm memories, apply proposals
+    #[command(visible_alias = "accept")]
+    Keep(WhichFlags),
+    /// Move memories to the trash, reject proposals
+    #[command(visible_alias = "reject")]
+    Drop(WhichFlags),
+    /// Reopen a rejected proposal
     Reopen {
         /// Its id
         id: String,
     },
+}
+
+/// Which of the things that wait.
+#[derive(Debug, Args)]
+pub(crate) struct WhichFlags {
+    /// Their numbers, names or ids
+    #[arg(required_unless_present = "all")]
+    which: Vec<String>,
+    /// Everything that waits; at a terminal you are asked first
+    #[arg(long, conflicts_with = "which")]
+    all: bool,
+}
+
+impl WhichFlags {
+    fn which(&self) -> inbox::Which {
+        if self.all { inbox::Which::All } else { inbox::Which::These(self.which.clone()) }
+    }
 }
 
 impl InboxCommand {
@@ -154,8 +165,8 @@ impl InboxCommand {
         match typed {
             None => inbox::Wish::List,
             Some(InboxCommand::Show { which }) => inbox::Wish::Show(which.clone()),
-            Some(InboxCommand::Accept { which }) => inbox::Wish::Accept(which.clone()),
-            Some(InboxCommand::Reject { which }) => inbox::Wish::Reject(which.clone()),
+            Some(InboxCommand::Keep(flags)) => inbox::Wish::Keep(flags.which()),
+            Some(InboxCommand::Drop(flags)) => inbox::Wish::Drop(flags.which()),
             Some(InboxCommand::Reopen { id }) => inbox::Wish::Reopen(id.clone()),
         }
     }
@@ -222,8 +233,11 @@ pub(crate) struct RememberFlags {
     pub(crate) whose: Whose,
     #[command(flatten)]
     pub(crate) trial: Trial,
+    /// Save a file's text as your own words; `-` reads standard input
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "text")]
+    pub(crate) file: Option<PathBuf>,
     /// What to remember; `-` reads standard input
-    #[arg(value_name = "TEXT", required = true)]
+    #[arg(value_name = "TEXT", required_unless_present = "file")]
     pub(crate) text: Vec<String>,
 }
 
@@ -290,6 +304,9 @@ pub(crate) struct ImportFlags {
     /// `claude` or `codex` for the folders those agents keep
     #[arg(value_name = "FROM", value_hint = ValueHint::AnyPath)]
     pub(crate) from: PathBuf,
+    /// Confirm what comes in at once, without looking through it
+    #[arg(long)]
+    pub(crate) trust: bool,
     #[command(flatten)]
     pub(crate) trial: Trial,
 }

@@ -10,14 +10,14 @@ use crate::report::footer;
 use crate::seat::Beginning;
 use crate::shelf::Shelf;
 use scrubjay::agents::Roster;
-use scrubjay::message::Block;
+use scrubjay::message::Question;
 use scrubjay::{Answer, Error, Interrupt, Session};
 use std::time::{Duration, Instant};
 use tokio::task::JoinHandle;
 
 impl Chat {
     /// Ask, and stay with it until there is an answer or none.
-    pub(super) async fn answer(&mut self, question: Vec<Block>) -> Result<Next, Failure> {
+    pub(super) async fn answer(&mut self, question: Question) -> Result<Next, Failure> {
         let (answer, next) = self
             .stay_with(async move |mut session| {
                 let answer = session.ask(question).await;
@@ -107,7 +107,7 @@ impl Chat {
 
     async fn meet(&mut self, happening: Happening, interrupt: &Interrupt) -> Result<(), Failure> {
         match happening {
-            Happening::Event(event) => self.screen.show(&event).map_err(unwritten),
+            Happening::Event(event) => self.show(&event),
             Happening::Question(request, reply) => {
                 let consent = self.consent(&request, interrupt).await?;
                 // Whoever asked may have been interrupted meanwhile.

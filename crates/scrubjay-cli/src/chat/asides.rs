@@ -44,7 +44,7 @@ impl Chat {
             Slash::Forget(name) => self.forget(name.as_deref()),
             Slash::Recall(query) => self.recall(query.as_deref()).await,
             Slash::Undo(change) => self.undo(change),
-            Slash::Inbox(wish) => self.inbox(&wish),
+            Slash::Inbox(wish) => self.inbox(&wish).await,
             Slash::Jobs(what) => self.jobs(what),
             Slash::Dream(wish) => match self.dream(wish).await {
                 Ok(next) => return Ok(next),
@@ -145,9 +145,15 @@ impl Chat {
         };
         let near = self.seat.service.near(&name).join(", ");
         let seat = self.seat.with_model(&name).await?;
-        if let Some(session) = &mut self.session {
+        if let Some(mut session) = self.session.take() {
             let opening = seat.opening(session.transcript());
-            session.reopen(seat.desk(self.person.clone(), self.events.clone()), opening)?;
+            let reopened = session.reopen(seat.desk(self.person.clone(), self.events.clone()), opening);
+            // Another provider's model learns with what that provider has.
+            self.session = Some(match seat.learns() {
+                Ok(learns) => session.learning(learns),
+                Err(_) => session,
+            });
+            reopened?;
         }
         self.seat = seat;
         let known = if near.is_empty() || near.split(", ").any(|one| one == name) {

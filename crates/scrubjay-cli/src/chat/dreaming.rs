@@ -1,11 +1,11 @@
 //! `/dream` and `/memory inbox` in the chat: the same as the commands, with the same receipts.
 
+use super::keyboard::{Purpose, Typed};
 use super::{Chat, Next};
 use crate::failure::Failure;
 use crate::memories::dreams::{self, Wish, apply, chosen, rejected};
-use crate::memories::inbox::{self, Inbox, Item};
+use crate::memories::inbox::{self, Decision, Inbox, Which};
 use crate::paper::{Tone, unwritten};
-use scrubjay::memory::Memory;
 use scrubjay::memory::dreaming::Dreams;
 use scrubjay::tools::shown;
 
@@ -33,11 +33,11 @@ impl Chat {
         Ok(Next::Stay)
     }
 
-    /// What waits for the person, and their answer.
-    pub(super) fn inbox(&mut self, wish: &inbox::Wish) -> Result<(), Failure> {
+    /// What waits for the user, and their answer.
+    pub(super) async fn inbox(&mut self, wish: &inbox::Wish) -> Result<(), Failure> {
         let (mut memory, dreams) = (self.memories()?, self.dreams()?);
         let (inbox, ink) = (Inbox::of(&memory, &dreams), self.paper.ink);
-        let (which, decision): (_, fn(&Item, &mut Memory, &Dreams) -> _) = match wish {
+        let (which, decision) = match wish {
             inbox::Wish::List => return self.say(&inbox.words(ink, "/memory inbox")),
             inbox::Wish::Show(which) => {
                 let whole = inbox.one(which)?.whole(&memory, ink)?;
@@ -47,17 +47,24 @@ impl Chat {
                 dreams.reopen(id)?;
                 return self.aside(&format!("{} waits again", shown(id)));
             }
-            inbox::Wish::Accept(which) => (which, Item::accept),
-            inbox::Wish::Reject(which) => (which, Item::reject),
+            inbox::Wish::Keep(which) => (which, Decision::Keep),
+            inbox::Wish::Drop(which) => (which, Decision::Drop),
         };
-        for item in inbox.find(which)? {
-            let done = decision(&item, &mut memory, &dreams)?;
+        let items = inbox.find(which)?;
+        if *which == Which::All {
+            self.say(&inbox.words(ink, "/memory inbox"))?;
+            let typed = self.keyboard.read(&inbox::confirmation(&items, decision), Purpose::Answer).await;
+            if !matches!(typed, Typed::Line(line) if inbox::is_yes(&line)) {
+                return self.aside(inbox::LEFT);
+            }
+        }
+        for done in inbox::decide(&items, decision, &mut memory, &dreams)? {
             self.say(&done.words(ink, "/undo"))?;
         }
         Ok(())
     }
 
-    fn dreams(&self) -> Result<Dreams, Failure> {
+    pub(super) fn dreams(&self) -> Result<Dreams, Failure> {
         dreams::open(&self.seat.workplace, &self.paper)
     }
 

@@ -2,6 +2,7 @@
 //!
 //! Reading blocks, so it has a thread of its own; the chat asks for a line and waits.
 
+use super::pastes::Pastes;
 use super::slash::COMMANDS;
 use crate::failure::Failure;
 use crate::paper::Ink;
@@ -12,9 +13,12 @@ use rustyline::highlight::Highlighter;
 use rustyline::hint::Hinter;
 use rustyline::history::FileHistory;
 use rustyline::validate::{ValidationContext, ValidationResult, Validator};
-use rustyline::{Cmd, ColorMode, Config, Context, Editor, ExternalPrinter, Helper, KeyCode, KeyEvent, Modifiers};
+use rustyline::{
+    Cmd, ColorMode, Config, Context, Editor, EventHandler, ExternalPrinter, Helper, KeyCode, KeyEvent, Modifiers,
+};
 use scrubjay::limits::Limits;
 use std::fs::OpenOptions;
+use std::ops::Range;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
@@ -53,6 +57,7 @@ pub(super) struct Keyboard {
     above: Option<mpsc::Sender<String>>,
     /// How the terminal was before anybody read from it.
     before: Option<Termios>,
+    pastes: Pastes,
 }
 
 impl Keyboard {
@@ -65,9 +70,13 @@ impl Keyboard {
             .max_history_size(remembered)
             .map_err(silent)?
             .color_mode(if ink == Ink::Coloured { ColorMode::Enabled } else { ColorMode::Disabled })
+            .bracketed_paste(true)
             .build();
+        let pastes = Pastes::default();
         let mut editor = Editor::<Lines, FileHistory>::with_config(config).map_err(silent)?;
-        editor.set_helper(Some(Lines { purpose: Purpose::Question }));
+        editor.set_helper(Some(Lines { purpose: Purpose::Question, pastes: pastes.clone() }));
+        let paste = KeyEvent(KeyCode::BracketedPasteStart, Modifiers::NONE);
+        editor.bind_sequence(paste, EventHandler::Conditional(Box::new(pastes.clone())));
         editor.bind_sequence(KeyEvent(KeyCode::Enter, Modifiers::ALT), Cmd::Newline);
         let history = remember_in(history, &mut editor);
         let above = match editor.create_external_printer() {
@@ -76,7 +85,7 @@ impl Keyboard {
         };
         let (wanted, asked) = mpsc::channel();
         thread("keyboard", move || listen(&asked, editor, history.as_deref()))?;
-        Ok(Self { wanted, above, before })
+        Ok(Self { wanted, above, before, pastes })
     }
 
     /// How many columns the terminal has, where lines can be shown and taken back.
@@ -97,6 +106,11 @@ impl Keyboard {
         {
             tracing::warn!(%error, "the terminal was not put back");
         }
+    }
+
+    /// Which parts of a line that was just read were pasted.
+    pub(super) fn pasted(&self, line: &str) -> Vec<Range<usize>> {
+        self.pastes.of(line)
     }
 
     /// The next line. A reader that is gone has come to its end.
@@ -144,6 +158,7 @@ fn listen(asked: &mpsc::Receiver<Wanted>, mut editor: Editor<Lines, FileHistory>
     while let Ok(Wanted { prompt, purpose, reply }) = asked.recv() {
         if let Some(lines) = editor.helper_mut() {
             lines.purpose = purpose;
+            lines.pastes.begin();
         }
         let typed = match editor.readline(&prompt) {
             Ok(line) => Typed::Line(line),
@@ -172,12 +187,20 @@ fn remember(editor: &mut Editor<Lines, FileHistory>, line: &str, history: Option
 /// What the editor asks about a line that is being typed.
 struct Lines {
     purpose: Purpose,
+    pastes: Pastes,
 }
 
 impl Helper for Lines {}
 impl Highlighter for Lines {}
+
+/// No hints: the editor asks for one after every edit, which is when pastes are followed.
 impl Hinter for Lines {
     type Hint = String;
+
+    fn hint(&self, line: &str, pos: usize, _: &Context<'_>) -> Option<String> {
+        self.pastes.follow(line, pos);
+        None
+    }
 }
 
 impl Completer for Lines {
@@ -205,11 +228,6 @@ fn wants_more(typed: &str) -> bool {
     typed.ends_with('\\') || !fences.is_multiple_of(2)
 }
 
-/// What was meant by lines that were joined with a backslash.
-pub(super) fn unescaped(typed: &str) -> String {
-    typed.replace("\\\n", "\n")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -226,6 +244,5 @@ mod tests {
         ] {
             assert_eq!(wants_more(typed), more, "{typed:?}");
         }
-        assert_eq!(unescaped("a \\\nb"), "a \nb");
     }
 }

@@ -2,6 +2,7 @@
 
 use super::agents::Following;
 use super::keyboard::{Purpose, Typed};
+use super::questions::told;
 use super::{AGAIN, Chat, is_second};
 use crate::failure::Failure;
 use crate::happening::Happening;
@@ -28,7 +29,9 @@ impl Chat {
                 let lines = tokio::select! {
                     typed = &mut reading => break typed,
                     Some(happening) = self.happenings.recv() => match happening {
-                        Happening::Event(event) => vec![self.screen.told(&event)],
+                        Happening::Event(event) => {
+                            told(&mut self.questions, &self.screen, &event, &self.seat.workplace.limits)
+                        }
                         Happening::Question(request, reply) => {
                             self.waiting.push((request, reply));
                             vec!["an agent asks for your permission: press Enter to hear it".to_owned()]

@@ -11,6 +11,8 @@ mod includes;
 mod jobs;
 mod keyboard;
 mod listening;
+mod pastes;
+mod questions;
 mod remembering;
 mod screen;
 mod slash;
@@ -24,17 +26,18 @@ use crate::seat::{Beginning, Seat};
 use crate::shelf::{Shelf, asked};
 use crate::teammates::recruiter;
 use consent::Standing;
-use keyboard::{Keyboard, Purpose, Typed, unescaped};
+use keyboard::{Keyboard, Purpose, Typed};
+use questions::Questions;
 use screen::Screen;
 use scrubjay::Session;
 use scrubjay::agents::letters::Trust;
 use scrubjay::agents::staff::Mail;
 use scrubjay::desk::{Consent, Person, Request};
 use scrubjay::event::Events;
-use scrubjay::message::Block;
+use scrubjay::message::{Block, Question, SpanOrigin};
 use scrubjay::tools::{shown, shown_path};
 use slash::Slash;
-use std::io::Stdout;
+use std::io::{IsTerminal as _, Stdout};
 use std::time::{Duration, Instant};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -77,6 +80,8 @@ struct Chat {
     waiting: Vec<(Request, Sender<Consent>)>,
     /// Commands the person ran, for the next question.
     ran: Vec<Block>,
+    /// What the program asks about the memory.
+    questions: Questions,
     ctrl_c: Signal,
     /// When the last Ctrl-C was pressed that nothing followed.
     interrupted: Option<Instant>,
@@ -102,6 +107,7 @@ pub(crate) async fn run(arguments: &Arguments, seat: Seat, paper: &Paper) -> Res
         standing: Standing::default(),
         waiting: Vec::new(),
         ran: Vec::new(),
+        questions: Questions::default(),
         ctrl_c,
         interrupted: None,
     };
@@ -168,6 +174,7 @@ impl Chat {
     async fn put_away(&mut self, reason: &str) {
         // Nobody answers any more.
         self.waiting.clear();
+        self.questions = Questions::default();
         let Some(session) = self.session.take() else { return self.close_slot().await };
         let session = self.end(session, reason).await;
         self.close_slot().await;
@@ -199,8 +206,12 @@ impl Chat {
         if let Err(error) = ended {
             tracing::warn!(%error, "the session did not end well");
         }
+        // Nobody is kept from leaving by a line that cannot be written.
         while let Ok(Happening::Event(event)) = self.happenings.try_recv() {
-            self.screen.show(&event).unwrap_or_default();
+            let line = self.told_at_the_end(&event);
+            if !line.is_empty() {
+                self.screen.line(&line).unwrap_or_default();
+            }
         }
         session
     }
@@ -246,6 +257,7 @@ impl Chat {
             self.screen.end_line().map_err(unwritten)?;
             self.hear_beside().await?;
             self.tell_what_runs()?;
+            self.ask_again()?;
             let next = match self.listen("› ", Purpose::Question, None).await? {
                 Typed::End => Next::Leave,
                 Typed::Interrupted => self.interrupt_at_rest()?,
@@ -273,6 +285,9 @@ impl Chat {
     /// One line from the person.
     async fn take(&mut self, line: &str) -> Result<Next, Failure> {
         let trimmed = line.trim();
+        if let Some(verdict) = self.questions.verdict(trimmed) {
+            return self.settle(verdict).map(|()| Next::Stay);
+        }
         match trimmed.as_bytes() {
             [] => Ok(Next::Stay),
             [b'/', ..] if !trimmed.contains('\n') && !looks_like_a_path(trimmed) => match Slash::read(trimmed) {
@@ -282,11 +297,27 @@ impl Chat {
             [b'#', ..] if !trimmed.contains('\n') => self.remember_line(trimmed).map(|()| Next::Stay),
             [b'!', ..] => self.run_command(trimmed[1..].trim()).await,
             _ => {
-                let question = Block::text(unescaped(trimmed));
-                let blocks: Vec<Block> = std::mem::take(&mut self.ran).into_iter().chain([question]).collect();
-                self.answer(blocks).await
+                let question = self.question(line);
+                self.leave_questions()?;
+                self.answer(question).await
             }
         }
+    }
+
+    /// What a line asks, with what commands printed before it. Only what was typed counts as typed.
+    fn question(&mut self, line: &str) -> Question {
+        let (text, pasted) = pastes::asked(line, &self.keyboard.pasted(line));
+        let ran = std::mem::take(&mut self.ran).into_iter();
+        let before = ran.fold(Question::default(), |question, block| question.with(block, SpanOrigin::Output));
+        let at = before.blocks.len();
+        if !std::io::stdin().is_terminal() {
+            return before.with(Block::text(text), SpanOrigin::Piped);
+        }
+        let mut question = Question { blocks: [before.blocks, vec![Block::text(text)]].concat(), ..before };
+        for range in pasted {
+            question = question.labelled(at, range, SpanOrigin::Pasted);
+        }
+        question
     }
 
     /// A line of our own.

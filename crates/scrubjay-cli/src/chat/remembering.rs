@@ -3,12 +3,13 @@
 use super::Chat;
 use crate::commands::{memory as look, recall};
 use crate::failure::Failure;
-use crate::memories::draft::{Asked, Draft};
+use crate::memories::draft::{Asked, Draft, read_file};
 use crate::memories::receipt::Told;
 use crate::memories::{self, forget, undo};
 use crate::paper::{Tone, unwritten};
 use jiff::Zoned;
 use scrubjay::memory::Memory;
+use scrubjay::paths::expand_home;
 
 impl Chat {
     pub(super) fn memories(&self) -> Result<Memory, Failure> {
@@ -34,7 +35,16 @@ impl Chat {
 
     pub(super) fn remember(&mut self, text: Option<&str>) -> Result<(), Failure> {
         let text = given(text, "what should be remembered?", "/remember never mock the database")?;
-        let asked = Asked { text, ..Asked::default() };
+        let file = text.strip_prefix("--file").filter(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '=']));
+        let text = match file.map(|file| file.trim_start_matches('=').trim()) {
+            Some("") => return Err(Failure::usage("which file?").fix("/remember --file docs/decisions.md")),
+            Some(file) => {
+                let file = expand_home(file, &self.seat.workplace.places.home);
+                read_file(&self.seat.workplace.dir.join(file), &self.seat.workplace.limits)?
+            }
+            None => text.to_owned(),
+        };
+        let asked = Asked { text: &text, ..Asked::default() };
         let draft = Draft::of(&asked, Zoned::now().date(), &self.seat.workplace.limits)?;
         let told = draft.save(&mut self.memories()?)?;
         self.tell(&told)

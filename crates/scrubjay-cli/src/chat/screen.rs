@@ -1,6 +1,7 @@
 //! The screen of a chat: the answer as it arrives, what the tools do, and nothing in it that could steer a terminal.
 
 use crate::failure::reason;
+use crate::memories::news;
 use crate::paper::{Ink, Tone, short};
 use scrubjay::event::Event;
 use scrubjay::message::ToolCallId;
@@ -38,6 +39,10 @@ impl<W: Write> Screen<W> {
         Self { out, ink, dir: format!("{}/", dir.display()), at: At::Start, open: Vec::new(), foot: None }
     }
 
+    pub(super) fn ink(&self) -> Ink {
+        self.ink
+    }
+
     /// Show what happened.
     pub(super) fn show(&mut self, event: &Event) -> io::Result<()> {
         match event {
@@ -60,7 +65,7 @@ impl<W: Write> Screen<W> {
             }
             Event::Agent { name, kind, words, .. } => self.aside(Tone::Faint, &format!("  ◦ {name} ({kind}): {words}")),
             Event::Notice(text) => self.aside(Tone::Warning, text),
-            Event::Memory(event) => self.aside(Tone::Faint, &event.to_string()),
+            Event::Memory(event) => self.aside(Tone::Faint, &news::words(event, "/undo")),
             Event::Delta(Delta::ToolUse { .. }) | Event::Replied { .. } => Ok(()),
         }
     }
@@ -204,6 +209,7 @@ pub(super) fn one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use scrubjay::event::MemoryEvent;
     use std::time::Duration;
 
     fn screen_of(events: &[Event]) -> String {
@@ -231,6 +237,7 @@ mod tests {
             Event::ToolFinished { call: "a".into(), tool: evil.into(), is_error: true, text: evil.into() },
             Event::Agent { name: evil.into(), kind: evil.into(), state: "running", words: evil.into() },
             Event::Notice(evil.into()),
+            Event::Memory(MemoryEvent::Refused { title: evil.into(), why: evil.into() }),
             Event::Delta(Delta::Retry { attempt: 2, after: Duration::from_millis(1), because: evil.into() }),
         ]);
         assert!(seen.chars().all(|c| c == '\n' || !(c.is_control() || c == '\u{202e}')), "{seen:?}");

@@ -241,8 +241,16 @@ pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
         "fold old rounds up to question N into one line each; alone: list; open ID: as they were",
     ),
     ("snip", "[N-M | undo [ID]]", "take questions N to M out of the conversation; alone: list; undo: bring them back"),
-    ("memory", "[show NAME | inbox]", "what is remembered across sessions, or one of it; inbox: what waits for you"),
-    ("remember", "TEXT", "remember this in later sessions; a line that begins with # does the same"),
+    (
+        "memory",
+        "[show NAME | inbox]",
+        "what is remembered across sessions, or one of it; inbox: what waits for you (keep N, drop N)",
+    ),
+    (
+        "remember",
+        "TEXT | --file FILE",
+        "remember this, or a file's text, in later sessions; a line that begins with # does the same",
+    ),
     ("recall", "QUERY", "find something that was remembered"),
     ("forget", "NAME|--source S", "put a memory, or all that rest on a source, into the trash"),
     ("dream", "[apply|diff|reject]", "put the memory in order: propose; apply does it, diff shows it line by line"),
@@ -385,12 +393,16 @@ mod tests {
             ("/dream apply", Slash::Dream(Wish::Apply(None))),
             ("/dream --reject 3f2a", Slash::Dream(Wish::Reject(Some("3f2a".into())))),
             ("/memory inbox", Slash::Inbox(inbox::Wish::List)),
-            ("/memory inbox accept 1 2", Slash::Inbox(inbox::Wish::Accept(vec!["1".into(), "2".into()]))),
+            (
+                "/memory inbox accept 1 2",
+                Slash::Inbox(inbox::Wish::Keep(inbox::Which::These(vec!["1".into(), "2".into()]))),
+            ),
+            ("/memory inbox drop --all", Slash::Inbox(inbox::Wish::Drop(inbox::Which::All))),
         ] {
             assert_eq!(Slash::read(line), Ok(slash), "{line}");
         }
         assert!(Slash::read("/dream of sheep").unwrap_err().contains("/dream apply"));
-        assert!(Slash::read("/memory inbox accept").unwrap_err().contains("accept N"));
+        assert!(Slash::read("/memory inbox accept").unwrap_err().contains("keep N"));
     }
 
     // spec: Q7

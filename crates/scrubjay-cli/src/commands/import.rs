@@ -2,8 +2,8 @@
 //!
 //! Folders stay folders, and a link between two files leads to where the other one is now.
 //!
-//! What comes in is what a file says, not what the person said. They asked for it by name, so it counts as confirmed by
-//! them; it is never taken for their own words.
+//! What comes in is what a file says, not what the user said: it is unconfirmed until the user keeps it, unless `--trust` says
+//! that they know it.
 
 use crate::arguments::ImportFlags;
 use crate::failure::Failure;
@@ -62,6 +62,8 @@ struct Haul<'a> {
 /// What would happen.
 #[derive(Default)]
 struct Plan {
+    /// Whether what comes in waits for the user.
+    waits: bool,
     edits: Vec<Edit>,
     /// What is here already.
     here: Vec<String>,
@@ -81,7 +83,8 @@ pub(super) fn run(flags: &ImportFlags, workplace: &Workplace, paper: &Paper) -> 
     }
     haul.must_fit(&from)?;
     let mut memory = memories::open(workplace, paper)?;
-    let mut plan = Plan::of(haul, &memory)?;
+    let doubt = (!flags.trust).then(|| format!("imported from {}; look through it and keep it", shown_path(&from)));
+    let mut plan = Plan::of(haul, &memory, doubt)?;
     if flags.trial.dry_run {
         return plan.rehearse(&memory, paper);
     }
@@ -385,9 +388,9 @@ fn between(from: &str, to: &str) -> String {
 
 impl Plan {
     /// What comes in under which name. What is here already, in its text or by its origin, is left alone.
-    fn of(haul: Haul<'_>, memory: &Memory) -> Result<Self, Failure> {
-        let mut plan =
-            Self { notes: haul.left_out.iter().map(|why| format!("left out: {why}")).collect(), ..Self::default() };
+    fn of(haul: Haul<'_>, memory: &Memory, doubt: Option<String>) -> Result<Self, Failure> {
+        let notes = haul.left_out.iter().map(|why| format!("left out: {why}")).collect();
+        let mut plan = Self { waits: doubt.is_some(), notes, ..Self::default() };
         let mut here = Here::of(memory);
         let mut coming = Vec::new();
         for one in haul.candidates {
@@ -408,7 +411,10 @@ impl Plan {
             let text = here.relinked(&one, &path, &haul.root);
             let (message, quote) = (one.mark, one.file.display().to_string());
             let from = Source { speaker: Speaker::File, session: String::new(), message, quote };
-            let basis = Basis { sources: vec![from], trust: Trust::Confirmed, doubt: None };
+            let basis = match &doubt {
+                Some(doubt) => Basis::doubted(vec![from], doubt.as_str()),
+                None => Basis { sources: vec![from], trust: Trust::Confirmed, doubt: None },
+            };
             plan.edits.push(Edit { age: one.age, ..Edit::create(path, text).resting_on(basis) });
         }
         Ok(plan)
@@ -442,6 +448,7 @@ impl Plan {
             data["notes"] = json!(self.notes);
             data["imported"] = json!(came);
             data["already_here"] = json!(self.here);
+            data["unconfirmed"] = json!(if self.waits { came } else { 0 });
             return paper.json("import", data);
         }
         if came > 0 {
@@ -450,6 +457,14 @@ impl Plan {
         self.notes.iter().for_each(|note| paper.warn(note));
         let here = self.said_here().map(|said| format!("; {}", shown(&said))).unwrap_or_default();
         paper.talk(&format!("{} brought in{here}", memories::how_many(came)));
+        if self.waits && came > 0 {
+            let (wait, them) = if came == 1 { ("waits", "it") } else { ("wait", "them") };
+            paper.talk(&format!(
+                "{} {wait} unconfirmed: no session begins with {them}; `scrubjay inbox` shows {them}, `scrubjay inbox keep \
+                 --all` keeps all that waits",
+                memories::how_many(came)
+            ));
+        }
         Ok(())
     }
 }

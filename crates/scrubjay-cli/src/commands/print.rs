@@ -4,11 +4,12 @@ use crate::arguments::{Arguments, OutputFormat};
 use crate::failure::{Exit, Failure, reason};
 use crate::happening::{Happening, Wire, unattended_wire};
 use crate::instructed;
+use crate::memories::news;
 use crate::paper::{Paper, unwritten};
 use crate::seat::{Beginning, Seat};
 use scrubjay::desk::Request;
 use scrubjay::event::Event;
-use scrubjay::message::{Block, StopReason, Usage};
+use scrubjay::message::{Block, Question, SpanOrigin, StopReason, Usage};
 use scrubjay::model::Delta;
 use scrubjay::prompts;
 use scrubjay::tool::Effect;
@@ -64,7 +65,7 @@ fn stop(interrupt: &Interrupt, stopped: Option<Exit>) {
     }
 }
 
-async fn ask(mut session: Session, source: &str, question: Vec<Block>) -> (Session, Result<Answer, Error>) {
+async fn ask(mut session: Session, source: &str, question: Question) -> (Session, Result<Answer, Error>) {
     let answer = whole(&mut session, source, question).await;
     if let Err(error) = session.ended("other").await {
         tracing::warn!(%error, "the session did not end well");
@@ -72,7 +73,7 @@ async fn ask(mut session: Session, source: &str, question: Vec<Block>) -> (Sessi
     (session, answer)
 }
 
-async fn whole(session: &mut Session, source: &str, question: Vec<Block>) -> Result<Answer, Error> {
+async fn whole(session: &mut Session, source: &str, question: Question) -> Result<Answer, Error> {
     session.started(source).await?;
     let mut answer = session.ask(question).await?;
     // The answer is not the last word while agents work in the background.
@@ -95,20 +96,21 @@ pub(super) async fn next(signal: &mut std::io::Result<tokio::signal::unix::Signa
     }
 }
 
-/// What was typed, then what was piped in. Behind a question it is what the question is about; alone it is the question.
-fn question(arguments: &Arguments, most: u64) -> Result<Vec<Block>, Failure> {
+/// What was typed, then what was piped in. Behind a question it is what the question is about; alone it is the question. What
+/// comes through a pipe was not typed.
+fn question(arguments: &Arguments, most: u64) -> Result<Question, Failure> {
     let typed = [arguments.print.as_deref(), arguments.words.as_deref()].into_iter().flatten();
     let typed: Vec<&str> = typed.filter(|part| !part.trim().is_empty()).collect();
     let piped = piped(most)?;
-    let asked = match (typed.is_empty(), piped.is_empty()) {
-        (false, true) => vec![typed.join("\n\n")],
-        (false, false) => vec![typed.join("\n\n"), prompts::piped_in(&piped)],
-        (true, false) => vec![piped],
-        (true, true) => {
-            return Err(Failure::usage("there is no question").fix("scrubjay -p \"your question\", or pipe it in"));
+    match (typed.is_empty(), piped.is_empty()) {
+        (false, true) => Ok(Question::typed(typed.join("\n\n"))),
+        (false, false) => {
+            let piped = Block::text(prompts::piped_in(&piped));
+            Ok(Question::typed(typed.join("\n\n")).with(piped, SpanOrigin::Piped))
         }
-    };
-    Ok(asked.into_iter().map(Block::text).collect())
+        (true, false) => Ok(Question::default().with(Block::text(piped), SpanOrigin::Piped)),
+        (true, true) => Err(Failure::usage("there is no question").fix("scrubjay -p \"your question\", or pipe it in")),
+    }
 }
 
 fn piped(most: u64) -> Result<String, Failure> {
@@ -178,7 +180,11 @@ impl Printer {
                 "type": "agent", "name": name, "kind": kind, "state": state, "words": words,
             })),
             Event::Notice(text) => self.stream(json!({ "type": "notice", "text": text })),
-            Event::Memory(event) => self.stream(json!({ "type": "memory", "text": event.to_string() })),
+            Event::Memory(event) => {
+                let mut data = news::json(event);
+                data["type"] = "memory".into();
+                self.stream(data)
+            }
             Event::Delta(Delta::ToolUse { .. }) | Event::Replied { .. } => Ok(()),
         }
     }
@@ -192,7 +198,7 @@ impl Printer {
                 self.paper.talk(&shown(&format!("  ◦ {name} ({kind}): {words}")));
             }
             Event::Notice(text) => self.paper.warn(&shown(text)),
-            Event::Memory(event) => self.paper.talk(&shown(&event.to_string())),
+            Event::Memory(event) => self.paper.talk(&shown(&news::words(event, "scrubjay undo"))),
             Event::Delta(Delta::Retry { after, because, .. }) => {
                 self.paper.warn(&format!(
                     "retrying in {} s: {}",

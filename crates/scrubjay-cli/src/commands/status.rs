@@ -30,6 +30,8 @@ use tokio_util::sync::CancellationToken;
 /// What was found. What could not be found is said, not fatal.
 struct Standing {
     model: String,
+    /// The model that learns.
+    learns_with: Option<String>,
     connected: bool,
     sessions: usize,
     newest: Option<Newest>,
@@ -173,6 +175,7 @@ impl Standing {
         Self {
             memory,
             model: service.as_ref().map_or_else(|| "none".to_owned(), |service| service.described(workplace)),
+            learns_with: service.as_ref().and_then(|service| service.learns_with(workplace)),
             connected: service.as_ref().is_some_and(|service| !service.is_offline()),
             sessions,
             newest,
@@ -199,6 +202,7 @@ impl Standing {
         };
         let mut add = |name: &str, value: &str| lines.push(row(name, value));
         add("model", &shown(&self.model));
+        self.learns_with.iter().for_each(|name| add("", &format!("learns with: {}", shown(name))));
         add("project", &shown_path(&workplace.root));
         match &self.newest {
             Some(newest) => self.tell_newest(newest, paper, &mut add),
@@ -285,6 +289,7 @@ impl Standing {
         let newest = self.newest.as_ref();
         json!({
             "model": self.model,
+            "learns_with": self.learns_with,
             "connected": self.connected,
             "project": workplace.root,
             "sessions": self.sessions,

@@ -11,6 +11,7 @@ use scrubjay::clock::Clock as _;
 use scrubjay::context::compaction::extract::{room, summarise};
 use scrubjay::context::notes::{keeper, template};
 use scrubjay::limits::Limits;
+use scrubjay::memory::extraction::{Draft, TOOL};
 use scrubjay::message::{Block, Message, Origin, StopReason, ToolCallId, Usage};
 use scrubjay::model::{Ability, Delta, Model, ModelError, Pending, Reply};
 use scrubjay::prompt::Prompt;
@@ -18,7 +19,7 @@ use scrubjay::prompt_cache::bill::{Biller, Part};
 use scrubjay::prompt_cache::prices::Prices;
 use scrubjay::tokens::{Budget, ContextWindow};
 use scrubjay_providers::{Catalogue, Entry as Facts};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -61,7 +62,7 @@ struct State {
     lines: VecDeque<Line>,
     /// What each agent says, by its task.
     agents: BTreeMap<String, Vec<Line>>,
-    /// What it wants to remember when it is asked.
+    /// What it learns from the person's words, once it is shown them.
     learns: Vec<Note>,
     /// What it makes of the memory at night.
     dreams: Vec<Note>,
@@ -74,6 +75,8 @@ enum Asker<'a> {
     Main,
     /// An agent with this task, for the n-th time.
     Agent(String, usize),
+    /// The learner, with the words it is shown.
+    Learner(String),
     /// A fork: what it is to do, for the n-th time.
     Errand { directive: &'a Message, turn: usize },
 }
@@ -136,6 +139,7 @@ impl Actor {
         }
         let blocks = match asker {
             Asker::Main => state.says(prompt),
+            Asker::Learner(words) => state.learned_from(&words, &self.limits),
             Asker::Agent(task, turn) => {
                 let line = state.agents.get(&task).and_then(|lines| lines.get(turn)).cloned().unwrap_or_default();
                 state.spoken(line)
@@ -160,15 +164,6 @@ impl Actor {
         match (name, turn) {
             ("compact", _) => vec![Block::text(format!("<summary>\n{}\n</summary>", self.summary(said)))],
             ("session_notes", 0) => state.calls(&self.note_edits(said)),
-            ("extract", _) => {
-                let folder = between(directive, "The memory is the folder ", ". It is there").unwrap_or_default();
-                let notes = if turn == 0 { std::mem::take(&mut state.learns) } else { Vec::new() };
-                if notes.is_empty() {
-                    vec![Block::text(if turn == 0 { "nothing" } else { "Saved." })]
-                } else {
-                    state.writes(&notes, folder)
-                }
-            }
             ("dream", _) => state.dreams(between(directive, "copy of it in ", ";").unwrap_or_default(), turn),
             _ => vec![Block::text("Done.")],
         }
@@ -244,6 +239,16 @@ impl State {
         calls.iter().map(&mut block).collect()
     }
 
+    /// What it makes of the words it is shown: it cites them, so it knows nothing else.
+    fn learned_from(&mut self, words: &str, limits: &Limits) -> Vec<Block> {
+        let read = |note: &Note| Draft::from_file(&note.file, &note.text, false, limits);
+        let stands = |note: &Note| read(note).cites.iter().all(|cite| words.contains(cite.as_str()));
+        let learned: Vec<Note> = self.learns.extract_if(.., |note| stands(note)).collect();
+        let memories: Vec<Value> = learned.iter().map(|note| memory(&read(note))).collect();
+        let input = json!({ "memories": memories, "look_back": [] });
+        self.calls(&[Call { tool: TOOL, input, agent: Vec::new() }])
+    }
+
     /// Read what it knows how to put in order, then write it, then be done. What is not there yet is left for another night.
     fn dreams(&mut self, folder: &str, turn: usize) -> Vec<Block> {
         let is_there = |file: &str| Path::new(folder).join(file).is_file();
@@ -270,7 +275,23 @@ impl State {
     }
 }
 
+/// A memory as a learner hands it in.
+fn memory(Draft { topic, cites, .. }: &Draft) -> Value {
+    let part = |title: &str| {
+        let line = topic.body.lines().find_map(|line| line.strip_prefix(title));
+        line.unwrap_or_default().trim().to_owned()
+    };
+    json!({
+        "action": "create", "type": topic.kind.as_str(), "name": topic.name, "description": topic.description,
+        "statement": topic.body.split("\n\n**").next().unwrap_or_default().trim(),
+        "why": part("**Why:**"), "how_to_apply": part("**How to apply:**"), "cites": cites,
+    })
+}
+
 fn asker(prompt: &Prompt) -> Asker<'_> {
+    if prompt.tools.iter().any(|tool| tool.name == TOOL) {
+        return Asker::Learner(prompt.history.iter().map(|one| one.text()).collect());
+    }
     let replies = |from: usize| prompt.history[from..].iter().filter(|one| one.origin == Origin::Model).count();
     let is_errand = |one: &Arc<Message>| one.origin == Origin::Reminder && one.text().contains("<scrubjay-errand ");
     if let Some(at) = prompt.history.iter().rposition(is_errand) {

@@ -179,6 +179,7 @@ impl<'a> Reader<'a> {
             "$" => ("Bash", json!({ "command": rest })),
             "read" => ("Read", json!({ "file_path": rest })),
             "glob" => ("Glob", json!({ "pattern": rest })),
+            "remember" => ("remember", json!({ "note": rest })),
             "grep" => {
                 let (pattern, path) = rest.rsplit_once(" in ").ok_or_else(|| unclear("grep PATTERN in PATH"))?;
                 ("Grep", json!({ "pattern": pattern, "path": path, "output": "content" }))

@@ -142,7 +142,7 @@ impl Stage {
         workplace.places.prepare()?;
         let clock = Arc::new(Hands::at(setting.begins));
         let memory = memory(&workplace, clock.clone())?;
-        let staff = staffed::staff(&workplace, memory.as_ref(), paper).await;
+        let staff = staffed::staff(&workplace, (memory.as_ref(), None), paper).await;
         let actor = Arc::new(actor(&workplace, &clock)?.summarising(setting.summaries));
         let desk = desk(&workplace, &actor, &clock, &arguments, (memory.as_ref(), staff.as_ref()))?;
         let session = session(&workplace, desk, memory.clone(), staff)?;

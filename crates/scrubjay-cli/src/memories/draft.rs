@@ -9,8 +9,12 @@ use scrubjay::memory::{
     Cause, Change, DuplicateMatch, Edit, FileDiff, Kind, Memory, Scope, Team, Topic, credential, name, scope_of,
 };
 use scrubjay::secrets;
+use scrubjay::tools::shown_path;
+use std::io::{ErrorKind, Read as _};
+use std::path::Path;
 
 use super::receipt::Told;
+use crate::paper::size;
 
 /// What a person asked to be remembered.
 #[derive(Debug, Default)]
@@ -34,6 +38,36 @@ pub(crate) struct Draft {
     scope: Option<Scope>,
     /// What is odd about it.
     notes: Vec<String>,
+}
+
+/// The text of a file that the user wants remembered.
+pub(crate) fn read_file(file: &Path, limits: &Limits) -> Result<String, Failure> {
+    let name = shown_path(file);
+    let unread = |error: std::io::Error| match error.kind() {
+        ErrorKind::NotFound => Failure::nothing_found(format!("there is no file {name}")),
+        _ => Failure::failed(format!("{name} cannot be read: {error}")),
+    };
+    let found = std::fs::metadata(file).map_err(unread)?;
+    if found.is_dir() {
+        let fix = format!("`scrubjay import {name}` brings in a folder");
+        return Err(Failure::usage(format!("{name} is a folder, not a file")).fix(fix));
+    }
+    if !found.is_file() {
+        return Err(Failure::usage(format!("{name} is not a plain file")));
+    }
+    let most = limits.memory_file_bytes;
+    let mut bytes = Vec::new();
+    std::fs::File::open(file).and_then(|file| file.take(most + 1).read_to_end(&mut bytes)).map_err(unread)?;
+    if bytes.len() as u64 > most {
+        return Err(Failure::usage(format!("{name} is larger than {}, the most a memory may have", size(most)))
+            .fix("save the part that matters, or remember where the file is"));
+    }
+    let text = String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'));
+    let text = text.ok_or_else(|| Failure::usage(format!("{name} is not a text file")))?;
+    match text.trim().is_empty() {
+        true => Err(Failure::usage(format!("{name} is empty"))),
+        false => Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text)),
+    }
 }
 
 /// What is better not remembered, the words that betray it, and what of it is worth keeping.

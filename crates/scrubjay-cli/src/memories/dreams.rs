@@ -15,7 +15,8 @@ use scrubjay::Session;
 use scrubjay::agents::jobs::Card;
 use scrubjay::limits::Limits;
 use scrubjay::memory::dreaming::{
-    Closed, DreamError, Dreams, ERRAND, Finding, Gates, Landed, Mode, Proposal, Report, Standing, Step, Switch, Tried,
+    Closed, DreamError, Dreams, ERRAND, Finding, Gates, Landed, Mode, Proposal, Proposer, Report, Standing, Step,
+    Switch, Tried,
 };
 use scrubjay::memory::{FileDiff, Repairs, SharedMemory, Source};
 use scrubjay::settings::{Settings, key};
@@ -152,7 +153,7 @@ pub(crate) fn apply(dreams: &Dreams, proposal: &Proposal) -> Result<Told, Failur
     Ok(match proposal.steps.len().saturating_sub(done) {
         0 => told,
         left => told.with_note(format!(
-            "{} left out, because those memories changed since it was dreamt; `scrubjay dream` looks again",
+            "{} left out, because those memories have changed since it was proposed",
             if left == 1 { "one step was".to_owned() } else { format!("{left} steps were") }
         )),
     })
@@ -284,13 +285,17 @@ fn findings(findings: &[Finding], ink: Ink) -> Vec<String> {
 
 /// A proposal in one line.
 pub(crate) fn headline(proposal: &Proposal) -> String {
-    format!("dream {} · {}", proposal.id, counts(&proposal.steps))
+    let by = if proposal.by == Proposer::Session { "proposed" } else { "dream" };
+    format!("{by} {} · {}", proposal.id, counts(&proposal.steps))
 }
 
 /// A proposal: each memory, how it was tried, why it waits.
 pub(crate) fn outline(proposal: &Proposal, ink: Ink) -> String {
     let mut lines: Vec<String> = proposal.steps.iter().map(|step| step_words(step, ink)).collect();
-    lines.push(format!("  {}", tried_words(proposal.tried)));
+    // A session proposes without trying recall.
+    if proposal.by == Proposer::Dream {
+        lines.push(format!("  {}", tried_words(proposal.tried)));
+    }
     lines.extend(proposal.reasons.iter().map(|reason| format!("  waits because {}", shown(reason))));
     lines.join("\n")
 }

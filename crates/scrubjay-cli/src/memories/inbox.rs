@@ -1,5 +1,5 @@
-//! What waits for the person: what dreams propose, and memories that rest on what somebody else said. Each is accepted or
-//! rejected, and both can be taken back.
+//! What waits for the user: changes that dreams and sessions propose, and unconfirmed memories. Each is kept or dropped, and both
+//! can be taken back.
 
 use super::dreams::{apply, headline, outline, proposal_json, rejected};
 use super::receipt::Told;
@@ -9,12 +9,12 @@ use crate::failure::Failure;
 use crate::paper::{Ink, Tone};
 use crate::report::ago;
 use jiff::Timestamp;
-use scrubjay::memory::dreaming::{Dreams, Proposal};
+use scrubjay::memory::dreaming::{Dreams, Proposal, Proposer};
 use scrubjay::memory::{Edit, Entry, Memory, name};
 use scrubjay::tools::shown;
 use serde_json::{Value, json};
 
-/// What a person wants of the inbox. Items are named by number, by id or by file.
+/// What a user wants of the inbox. Items are named by number, by id or by file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Wish {
     /// Show what waits.
@@ -22,9 +22,9 @@ pub(crate) enum Wish {
     /// Show all of one.
     Show(String),
     /// Say yes to these.
-    Accept(Vec<String>),
+    Keep(Which),
     /// Say no to these.
-    Reject(Vec<String>),
+    Drop(Which),
     /// Let a rejected proposal wait again.
     Reopen(String),
 }
@@ -36,22 +36,109 @@ impl Wish {
         match words.split_first().map(|(deed, rest)| (deed.as_str(), rest)) {
             None => Ok(Wish::List),
             Some(("show", [one])) => Ok(Wish::Show(one.clone())),
-            Some(("accept", some @ [_, ..])) => Ok(Wish::Accept(some.to_vec())),
-            Some(("reject", some @ [_, ..])) => Ok(Wish::Reject(some.to_vec())),
+            Some(("keep" | "accept", some @ [_, ..])) => Ok(Wish::Keep(Which::read(some))),
+            Some(("drop" | "reject", some @ [_, ..])) => Ok(Wish::Drop(Which::read(some))),
             Some(("reopen", [one])) => Ok(Wish::Reopen(one.clone())),
-            _ => Err("/memory inbox lists what waits for you; /memory inbox show N, accept N, reject N decide on one"
+            _ => Err("/memory inbox lists what waits for you; show N shows one, keep N and drop N decide, --all on everything"
                 .to_owned()),
         }
     }
 }
 
+/// Which of the things that wait are meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Which {
+    /// All of them.
+    All,
+    /// These, by number, name or id.
+    These(Vec<String>),
+}
+
+impl Which {
+    fn read(words: &[String]) -> Self {
+        if words == ["--all"] { Which::All } else { Which::These(words.to_vec()) }
+    }
+}
+
+/// Yes or no.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Decision {
+    /// A memory is confirmed, a proposal is done.
+    Keep,
+    /// A memory goes to the trash, a proposal is not made again.
+    Drop,
+}
+
+/// What is said when nobody agreed to decide on everything.
+pub(crate) const LEFT: &str = "nothing was decided; all of it waits as before";
+
+/// The question before everything is decided at once.
+pub(crate) fn confirmation(items: &[Item], decision: Decision) -> String {
+    let proposals = items.iter().filter(|item| matches!(item, Item::Proposal(_))).count();
+    let what = [(items.len() - proposals, "memory", "memories"), (proposals, "proposal", "proposals")];
+    let some = what.iter().filter(|(count, ..)| *count > 0);
+    let counts = some.map(|(count, one, many)| format!("{count} {}", if *count == 1 { one } else { many }));
+    let verb = if decision == Decision::Keep { "keep" } else { "drop" };
+    format!("{verb} all of it, {}? [y/N] › ", counts.collect::<Vec<_>>().join(" and "))
+}
+
+/// Whether a line agrees.
+pub(crate) fn is_yes(line: &str) -> bool {
+    ["y", "yes"].contains(&line.trim().to_lowercase().as_str())
+}
+
+/// Decide on these. Memories change together, so that one undo takes it back.
+pub(crate) fn decide(
+    items: &[Item],
+    decision: Decision,
+    memory: &mut Memory,
+    dreams: &Dreams,
+) -> Result<Vec<Done>, Failure> {
+    let (mut edits, mut done) = (Vec::new(), Vec::new());
+    for item in items {
+        match (item, decision) {
+            (Item::Proposal(proposal), Decision::Keep) => done.push(Done::Changed(apply(dreams, proposal)?)),
+            (Item::Proposal(proposal), Decision::Drop) => {
+                dreams.reject(&proposal.id)?;
+                done.push(Done::Rejected(proposal.id.clone()));
+            }
+            (Item::Unconfirmed(entry, _), Decision::Keep) => edits.push(Edit::confirm(entry)),
+            (Item::Unconfirmed(entry, _), Decision::Drop) => edits.push(Edit::remove(entry)),
+        }
+    }
+    if !edits.is_empty() {
+        // A proposal may just have changed what is there.
+        memory.refresh()?;
+        done.push(Done::Changed(make(memory, edits)?));
+    }
+    Ok(done)
+}
+
 /// One thing that waits.
 #[derive(Debug, Clone)]
 pub(crate) enum Item {
-    /// A dream's.
+    /// A change that a dream or a session proposes.
     Proposal(Proposal),
-    /// A memory that nobody confirmed: where it is, and what it rests on.
-    Unconfirmed(Entry, String),
+    /// An unconfirmed memory: where it is, and what there is to know about it.
+    Unconfirmed(Entry, Reason),
+}
+
+/// Why a memory is unconfirmed.
+#[derive(Debug, Clone)]
+pub(crate) struct Reason {
+    /// What it rests on.
+    rests_on: String,
+    /// The doubt, where somebody said.
+    doubt: Option<String>,
+}
+
+impl Reason {
+    fn words(&self) -> String {
+        match &self.doubt {
+            Some(doubt) => doubt.clone(),
+            None => format!("rests on {}", self.rests_on),
+        }
+    }
 }
 
 impl Item {
@@ -66,10 +153,14 @@ impl Item {
     fn words(&self, number: usize, ink: Ink) -> String {
         let now = Timestamp::now();
         let (head, more) = match self {
+            Item::Proposal(proposal) if proposal.by == Proposer::Session => {
+                let why = proposal.reasons.join("; ");
+                (headline(proposal), format!("proposed {}: {why}", ago(proposal.at, now)))
+            }
             Item::Proposal(proposal) => (headline(proposal), format!("dreamt {}", ago(proposal.at, now))),
-            Item::Unconfirmed(entry, rests_on) => {
+            Item::Unconfirmed(entry, reason) => {
                 let head = format!("memory {} · {}", stem(&entry.path), entry.description);
-                (head, format!("rests on {rests_on}, {}", ago(entry.modified(), now)))
+                (head, format!("unconfirmed: {} · {}", reason.words(), ago(entry.modified(), now)))
             }
         };
         let more = ink.paint(Tone::Faint, &shown(&more));
@@ -82,9 +173,12 @@ impl Item {
             Item::Proposal(proposal) => {
                 Ok(format!("{}\n{}\n{}", headline(proposal), outline(proposal, ink), shown(proposal.diff.trim_end())))
             }
-            Item::Unconfirmed(entry, rests_on) => {
+            Item::Unconfirmed(entry, reason) => {
                 let text = memory.text(&entry.path)?.map(|(_, text)| text).unwrap_or_default();
-                Ok(format!("{}\n  rests on {}\n\n{}", entry.path, shown(rests_on), shown(text.trim_end())))
+                let doubt = reason.doubt.iter().map(|doubt| format!("  unconfirmed: {}\n", shown(doubt)));
+                let doubt: String = doubt.collect();
+                let rests_on = shown(&reason.rests_on);
+                Ok(format!("{}\n{doubt}  rests on {rests_on}\n\n{}", entry.path, shown(text.trim_end())))
             }
         }
     }
@@ -93,33 +187,16 @@ impl Item {
     pub(crate) fn json(&self) -> Value {
         match self {
             Item::Proposal(proposal) => {
-                json!({ "kind": "dream", "name": proposal.id, "proposal": proposal_json(proposal) })
+                let kind = if proposal.by == Proposer::Session { "proposed" } else { "dream" };
+                json!({ "kind": kind, "name": proposal.id, "proposal": proposal_json(proposal) })
             }
-            Item::Unconfirmed(entry, rests_on) => json!({
+            Item::Unconfirmed(entry, reason) => json!({
                 "kind": "unconfirmed",
                 "name": entry.path,
                 "description": entry.description,
-                "rests_on": rests_on,
+                "rests_on": reason.rests_on,
+                "doubt": reason.doubt,
             }),
-        }
-    }
-
-    /// Say yes: the proposal is done, or the memory is confirmed.
-    pub(crate) fn accept(&self, memory: &mut Memory, dreams: &Dreams) -> Result<Done, Failure> {
-        match self {
-            Item::Proposal(proposal) => apply(dreams, proposal).map(Done::Changed),
-            Item::Unconfirmed(entry, _) => make(memory, vec![Edit::confirm(entry)]).map(Done::Changed),
-        }
-    }
-
-    /// Say no: the proposal is never made again, or the memory goes to the trash.
-    pub(crate) fn reject(&self, memory: &mut Memory, dreams: &Dreams) -> Result<Done, Failure> {
-        match self {
-            Item::Proposal(proposal) => {
-                dreams.reject(&proposal.id)?;
-                Ok(Done::Rejected(proposal.id.clone()))
-            }
-            Item::Unconfirmed(entry, _) => make(memory, vec![Edit::remove(entry)]).map(Done::Changed),
         }
     }
 }
@@ -157,26 +234,35 @@ pub(crate) struct Inbox(pub(crate) Vec<Item>);
 
 impl Inbox {
     pub(crate) fn of(memory: &Memory, dreams: &Dreams) -> Self {
-        let rests_on = |entry: &Entry| memory.rests_on(&entry.path).map(basis_in_words).unwrap_or_default();
-        let waiting = memory.unconfirmed().map(|entry| Item::Unconfirmed(entry.clone(), rests_on(entry)));
+        let reason = |entry: &Entry| {
+            let basis = memory.rests_on(&entry.path);
+            let rests_on = basis.map(basis_in_words).unwrap_or_default();
+            Reason { rests_on, doubt: basis.and_then(|basis| basis.doubt.clone()) }
+        };
+        let waiting = memory.unconfirmed().map(|entry| Item::Unconfirmed(entry.clone(), reason(entry)));
         Self(dreams.proposals().into_iter().map(Item::Proposal).chain(waiting).collect())
     }
 
     /// The list, for people; `door` is what the inbox is called where they are.
     pub(crate) fn words(&self, ink: Ink, door: &str) -> String {
         if self.0.is_empty() {
-            return "nothing waits for you: what a dream would change, and what was learned from others than you, waits here \
-                    until you decide"
+            return "nothing waits for you: proposed changes and unconfirmed memories wait here until you decide"
                 .to_owned();
         }
         let mut lines: Vec<String> = self.0.iter().enumerate().map(|(at, item)| item.words(at + 1, ink)).collect();
-        lines.push(ink.paint(Tone::Faint, &format!("{door} show N · {door} accept N · {door} reject N")));
+        lines.push(
+            ink.paint(Tone::Faint, &format!("{door} show N · {door} keep N · {door} drop N · --all: everything")),
+        );
         lines.join("\n")
     }
 
     /// The items that are meant, each by its number, its name or the beginning of a proposal's id.
-    pub(crate) fn find(&self, typed: &[String]) -> Result<Vec<Item>, Failure> {
-        typed.iter().map(|typed| self.one(typed)).collect()
+    pub(crate) fn find(&self, which: &Which) -> Result<Vec<Item>, Failure> {
+        match which {
+            Which::These(typed) => typed.iter().map(|typed| self.one(typed)).collect(),
+            Which::All if self.0.is_empty() => Err(Failure::nothing_found("nothing waits for you")),
+            Which::All => Ok(self.0.clone()),
+        }
     }
 
     /// The item that is meant.

@@ -4,6 +4,7 @@
 pub(crate) mod draft;
 pub(crate) mod dreams;
 pub(crate) mod inbox;
+pub(crate) mod news;
 pub(crate) mod receipt;
 
 use crate::failure::{Exit, Failure};

@@ -2,6 +2,7 @@
 
 use crate::stage::{CANARY, MODEL, Ran, Stage, block, files, finished};
 use crate::terminal::Terminal;
+use crate::workweek::{is_learner, learned};
 use scrubjay_testkit::simulator::{Pacer, RecordedRequest, Script, Simulator, text, tool_use};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -166,7 +167,10 @@ async fn the_inbox_holds_what_waits_and_each_answer_can_be_taken_back() {
     poison(&stage).await;
     stage.run(&["dream"]).ended_with(0);
     let listed = stage.run(&["inbox"]).ended_with(0);
-    said(&listed, &["  1  dream ", "1 merged", "  2  memory reference_heron", "rests on a file", "accept N"]);
+    said(
+        &listed,
+        &["  1  dream ", "1 merged", "  2  memory reference_heron", "unconfirmed: the model's own note", "keep N"],
+    );
     let json = stage.run(&["inbox", "--json"]).ended_with(0).json();
     let kinds: Vec<_> = json["waiting"].as_array().unwrap().iter().map(|one| one["kind"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["dream", "unconfirmed"], "{json}");
@@ -227,8 +231,8 @@ async fn a_chat_without_a_model_learns_what_is_said_outright_and_says_how_to_tak
     block(|| {
         terminal.wait_for_prompt();
         terminal.type_line("Remember that integration tests must use the real database.");
-        terminal.wait_for("take it back with `scrubjay memory undo 1`");
-        assert!(terminal.wait_for_prompt().contains("Memory saved: "), "the receipt stands under the answer");
+        terminal.wait_for(" · /undo 1");
+        assert!(terminal.wait_for_prompt().contains("✓ remembered: "), "the receipt stands under the answer");
         terminal.press("\u{4}");
         assert!(terminal.wait_for_end().success());
     });
@@ -244,7 +248,7 @@ async fn a_chat_without_a_model_learns_what_is_said_outright_and_says_how_to_tak
 async fn what_extractions_and_dreams_took_is_the_same_wherever_it_is_told() {
     let is = |name: &'static str| move |request: &RecordedRequest| request.last_user_text().contains(name);
     let script = Script::new()
-        .when(is("name=\"extract\""), text("Nothing to keep."))
+        .when(is_learner, learned(&json!([])))
         .when(is("name=\"dream\""), text("Nothing had to be changed."))
         .otherwise_with(|_| text("Good to know."));
     let simulator = Simulator::start(script).await.unwrap();

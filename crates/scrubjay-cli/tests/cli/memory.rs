@@ -462,6 +462,8 @@ async fn another_agents_memory_comes_in_once_as_one_change() {
     let came = stage.run(&["import", "theirs"]).ended_with(0);
     came.complained_about(&[
         "5 memories brought in",
+        "5 memories wait unconfirmed",
+        "`scrubjay inbox keep --all`",
         "link.md is not a plain file",
         "pipe.md",
         "not UTF-8",
@@ -492,13 +494,25 @@ async fn another_agents_memory_comes_in_once_as_one_change() {
     );
 
     let shown = stage.run(&["memory", "show", "user_role_2", "--json"]).ended_with(0).json();
-    assert_eq!(shown["rests_on"]["trust"], "confirmed", "the person asked for it; it is not what they said");
+    assert_eq!(shown["rests_on"]["trust"], "tainted", "it is not what the user said");
+    assert!(shown["rests_on"]["doubt"].as_str().unwrap().starts_with("imported from "), "{shown}");
     assert_eq!(shown["rests_on"]["sources"][0]["speaker"], "file");
+    let index = || fs::read_to_string(file(&stage, "user_role").with_file_name("MEMORY.md")).unwrap();
+    assert!(!index().contains("user_role_2"), "no session begins with it: {}", index());
+    stage.run(&["inbox", "keep", "--all"]).ended_with(0);
+    assert!(index().contains("user_role_2") && index().contains("deep/tests.md"), "{}", index());
+    stage.run(&["inbox"]).ended_with(0);
     let listed = stage.run(&["memory", "ls"]).ended_with(0).out;
     assert!(listed.contains("user_role_2.md  user · 40 days ago"), "as old as it was: {listed}");
 
     stage.run(&["undo"]).ended_with(0);
+    assert!(!index().contains("user_role_2"), "one yes, taken back as one");
+    stage.run(&["undo"]).ended_with(0);
     assert_eq!(names(&stage), ["user_role.md"], "one change, taken back as one");
+    stage.run(&["import", "theirs", "--trust"]).ended_with(0);
+    let shown = stage.run(&["memory", "show", "user_role_2", "--json"]).ended_with(0).json();
+    assert_eq!(shown["rests_on"]["trust"], "confirmed", "the user knows it");
+    stage.run(&["undo"]).ended_with(0);
     assert!(dir.join("user_role.md").is_file(), "copied, not moved");
 }
 
@@ -668,6 +682,46 @@ async fn what_goes_out_comes_in_again_and_credentials_stay() {
     assert_eq!(fs::read(file(&other, NAME)).unwrap(), fs::read(file(&stage, NAME)).unwrap());
     let listed = other.run(&["memory", "ls"]).ended_with(0).out;
     assert!(listed.contains(&format!("{NAME}.md  feedback · 40 days ago")), "as old as it was: {listed}");
+}
+
+// spec: D11
+#[tokio::test(flavor = "multi_thread")]
+async fn a_files_text_is_remembered_as_the_users_own() {
+    let stage = Stage::offline();
+    stage.write("rules.md", "Deploys go out on Tuesdays only.\n\nThe rest of the week is for tests.\n");
+    stage.run(&["remember", "--type", "project", "--file", "rules.md"]).ended_with(0);
+    let path = file(&stage, "project_deploys_go_out_on_tuesdays_only");
+    assert!(fs::read_to_string(path).unwrap().contains("The rest of the week is for tests."));
+    assert_eq!(stage.run(&["inbox", "--json"]).ended_with(0).json()["waiting"], json!([]), "it is clean");
+    given(&stage, b"Never mock the database.", &["remember", "--file", "-"]).ended_with(0);
+    assert!(names(&stage).contains(&format!("{NAME}.md")));
+    fs::create_dir(stage.project().join("folder")).unwrap();
+    fs::write(stage.project().join("picture"), b"\x89PNG\0\xff").unwrap();
+    stage.write("empty", " \n");
+    stage.write("large", &"a line of a large file\n".repeat(200_000));
+    for (name, code, words) in [
+        ("nowhere", 3, "there is no file"),
+        ("folder", 2, "is a folder"),
+        ("picture", 2, "is not a text file"),
+        ("empty", 2, "is empty"),
+        ("large", 2, "the most a memory may have"),
+    ] {
+        stage.run(&["remember", "--file", name]).ended_with(code).complained_about(&[name, words]);
+    }
+    stage.run(&["remember", "--file", "rules.md", "words"]).ended_with(2);
+    assert_eq!(names(&stage).len(), 2, "nothing else was kept");
+    stage.write("notes.md", "Staging is rebuilt every night.\n");
+    block(|| {
+        let mut terminal = Terminal::start(&stage, &["chat"]);
+        terminal.wait_for_prompt();
+        terminal.type_line("/remember --file notes.md");
+        terminal.wait_for("take it back with `/undo 3`");
+        terminal.wait_for_prompt();
+        terminal.type_line("/remember --file nowhere");
+        terminal.wait_for("there is no file");
+        terminal.wait_for_prompt();
+    });
+    assert!(names(&stage).contains(&"project_staging_is_rebuilt_every_night.md".to_owned()), "{:?}", names(&stage));
 }
 
 // spec: Q7

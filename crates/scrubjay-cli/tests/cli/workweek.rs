@@ -5,7 +5,7 @@ use crate::stage::Stage;
 use jiff::{SignedDuration, Timestamp};
 use scrubjay::limits::Limits;
 use scrubjay::memory::dreaming::{Judgement, Mode};
-use scrubjay::memory::extraction::Attendance;
+use scrubjay::memory::extraction::{Attendance, TOOL};
 use scrubjay::memory::{Cause, Change, Edit, Place, SharedMemory};
 use scrubjay::message::Block;
 use scrubjay::paths::{Layout, ProjectLayout};
@@ -14,7 +14,7 @@ use scrubjay::{Learns, Remembering};
 use scrubjay_providers::{Catalogue, Choice, Keys, Provider, connect};
 use scrubjay_testkit::simulator::{ModelRow, RecordedRequest, Reply, Script, Simulator, text, tool_use};
 use scrubjay_testkit::{FixedClock, Home, Setting, Story};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -107,7 +107,7 @@ fn answer(request: &RecordedRequest, place: &Cue) -> Reply {
     if all.contains("<scrubjay-errand name=\"session_notes\"") || asked.contains("name=\"session_notes\"") {
         return note(&all, request);
     }
-    if all.contains("name=\"extract\"") {
+    if is_learner(request) {
         return learn(&all);
     }
     if all.contains("<scrubjay-errand ") {
@@ -143,33 +143,35 @@ fn note(all: &str, request: &RecordedRequest) -> Reply {
     tool_use("Edit", json!({ "file_path": file, "old_string": old, "new_string": new }))
 }
 
-/// What is worth keeping, in the words it was said in: file, description, words.
+/// What is worth keeping, in the words it was said in: type, name, description, words.
 #[rustfmt::skip]
-const LEARNED: &[(&str, &str, &str)] = &[
-    ("feedback_import_tests.md", "import tests run before a claim", "From now on always run the import tests before you say that something works."),
-    ("project_version_3.md", "when version 3 ships", "We decided with Mira that version 3 ships on Friday, 6 March 2026."),
-    ("project_growers_report.md", "the report for growers", "Now the report for growers. One page each, metric units only."),
+const LEARNED: &[(&str, &str, &str, &str)] = &[
+    ("feedback", "import tests", "import tests run before a claim", "From now on always run the import tests before you say that something works."),
+    ("project", "version 3", "when version 3 ships", "We decided with Mira that version 3 ships on Friday, 6 March 2026."),
+    ("project", "growers report", "the report for growers", "Now the report for growers. One page each, metric units only."),
 ];
 
-/// Writes down what was said since it looked last, one memory a round.
+/// Whether the learner asks.
+pub(crate) fn is_learner(request: &RecordedRequest) -> bool {
+    request.tool_names() == [TOOL]
+}
+
+/// What the learner answers: memories in full, as JSON.
+pub(crate) fn learned(memories: &Value) -> Reply {
+    tool_use(TOOL, json!({ "memories": memories, "look_back": [] }))
+}
+
+/// What was said in the words that are shown.
 fn learn(all: &str) -> Reply {
-    let (_, errand) = all.rsplit_once("name=\"extract\"").unwrap_or((all, ""));
-    let between = |start: &str, end: &str| Some(errand.split_once(start)?.1.split_once(end)?.0);
-    let since = between("from the one that begins \"", "\"")
-        .and_then(|first| TURNS.iter().position(|turn| turn.says.starts_with(first.trim_end_matches('…'))));
-    let said = |words: &str| TURNS.iter().position(|turn| turn.says.starts_with(words)) >= since;
-    let new = LEARNED.iter().find(|(file, _, words)| all.contains(words) && said(words) && !errand.contains(file));
-    let (Some(dir), Some((file, description, words))) = (between("The memory is the folder ", ". It is there"), new)
-    else {
-        return text("nothing");
-    };
-    let (kind, topic) = file.trim_end_matches(".md").split_once('_').unwrap();
-    let header =
-        format!("name: {}\ndescription: {description}\ntype: {kind}\ncites: [\"{words}\"]", topic.replace('_', " "));
-    tool_use(
-        "Write",
-        json!({ "file_path": format!("{dir}/{file}"), "content": format!("---\n{header}\n---\n\n{words}\n") }),
-    )
+    let memories: Vec<Value> = LEARNED
+        .iter()
+        .filter(|(.., words)| all.contains(words))
+        .map(|(kind, name, description, words)| {
+            json!({ "action": "create", "type": kind, "name": name, "description": description, "statement": words,
+                "why": "", "how_to_apply": "", "cites": [words] })
+        })
+        .collect();
+    learned(&memories.into())
 }
 
 /// Every limit in proportion to the window.

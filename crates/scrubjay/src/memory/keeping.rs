@@ -56,7 +56,7 @@ impl Keeper for SharedMemory {
                 let words = writer.write(note).await?;
                 return Ok(Kept { words: Some(words), ..Kept::default() });
             }
-            let (memory, by) = (self.clone(), NoteWriter::of(&occasion.session));
+            let (memory, by) = (self.clone(), NoteWriter::of(occasion, self));
             let keeping = tokio::task::spawn_blocking(move || match note.kind {
                 NoteKind::Forget => keep_removal(&memory, &note.text, &by),
                 _ => keep(&memory, &note, &by),

@@ -32,6 +32,7 @@
 pub mod name;
 mod topic;
 mod folder;
+mod heard;
 mod scan;
 mod headers;
 mod index;

@@ -272,7 +272,7 @@ impl MemoryTool {
     }
 
     fn writer(&self, occasion: &Occasion) -> NoteWriter {
-        NoteWriter { session: occasion.session.clone(), tool: Some(self.spec.name.clone()) }
+        NoteWriter::of(occasion, &self.memory).with_tool(&self.spec.name)
     }
 
     /// A file of the model's is a note: it waits for the user, and so does a change of what is the user's own.

@@ -139,7 +139,7 @@ impl Session {
     /// Whoever takes down what the model wants remembered: the main agent's alone.
     pub(super) fn memory_writer(&self) -> Option<impl MemoryWriter + use<>> {
         let lesson = self.lesson().filter(|_| self.agent().is_none())?;
-        Some(Notebook::new(lesson, self.interrupt.life.child_token()))
+        Some(Notebook::new(lesson, self.occasion(), self.interrupt.life.child_token()))
     }
 
     /// The published design: a fork reads the whole conversation, and what it writes waits for the user.

@@ -6,7 +6,7 @@ use crate::memory::extraction::{self, Learned, NoteWriter, topic_of_note};
 use crate::memory::{Topic, covers, note_event, note_in_words};
 use crate::model::Pending;
 use crate::settings::key;
-use crate::tool::{MemoryNote, MemoryWriter, NoteKind};
+use crate::tool::{MemoryNote, MemoryWriter, NoteKind, Occasion};
 use crate::transcript::Learner;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -14,6 +14,8 @@ use tokio_util::sync::CancellationToken;
 /// Takes down what the model wants remembered or forgotten.
 pub(super) struct Notebook {
     lesson: Lesson,
+    /// What the model was shown.
+    occasion: Occasion,
     cancel: CancellationToken,
 }
 
@@ -24,8 +26,8 @@ impl MemoryWriter for Notebook {
 }
 
 impl Notebook {
-    pub(super) fn new(lesson: Lesson, cancel: CancellationToken) -> Self {
-        Self { lesson, cancel }
+    pub(super) fn new(lesson: Lesson, occasion: Occasion, cancel: CancellationToken) -> Self {
+        Self { lesson, occasion, cancel }
     }
 
     async fn take_down(&self, note: MemoryNote) -> Result<String, String> {
@@ -60,7 +62,7 @@ impl Notebook {
 
     /// What the learner does not say itself waits for the user.
     async fn keep(&self, note: MemoryNote) -> Result<String, String> {
-        let (memory, by) = (self.lesson.memory.clone(), NoteWriter::of(&self.lesson.grounds.session));
+        let (memory, by) = (self.lesson.memory.clone(), NoteWriter::of(&self.occasion, &self.lesson.memory));
         let keeping = tokio::task::spawn_blocking(move || match note.kind {
             NoteKind::Forget => extraction::keep_removal(&memory, &note.text, &by),
             _ => extraction::keep(&memory, &note, &by),

@@ -275,7 +275,7 @@ fn model(workplace: &Workplace) -> Check {
     match Service::known(workplace) {
         Ok(service) if service.is_offline() => Check::note("model", "offline", service.described(workplace))
             .remedy("set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name one on this machine with --model ollama/NAME"),
-        Ok(service) => Check::fine("model", service.described(workplace)),
+        Ok(service) => Check::fine("model", service.described_whole(workplace)),
         Err(failure) => Check::broken("model", "model", &failure),
     }
 }

@@ -42,7 +42,11 @@ pub(super) fn run(what: &MemoryCommand, workplace: &Workplace, paper: &Paper) ->
 
 /// `scrubjay remember`.
 pub(super) fn remember(flags: &RememberFlags, workplace: &Workplace, paper: &Paper) -> Result<(), Failure> {
-    let text = change::given(&flags.text)?;
+    let text = match &flags.file {
+        Some(file) if file.as_os_str() == "-" => change::given(&["-".to_owned()])?,
+        Some(file) => memories::draft::read_file(&workplace.dir.join(file), &workplace.limits)?,
+        None => change::given(&flags.text)?,
+    };
     let asked = Asked { text: &text, kind: flags.kind, scope: flags.whose.scope(), ..Asked::default() };
     change::add(&mut memories::open(workplace, paper)?, &asked, flags.trial, (workplace, paper))
 }

@@ -2,16 +2,15 @@
 //! for the user, as a project or reference memory, or as a proposal where a clean memory would change.
 
 use super::super::journal::Cause;
-use super::super::provenance::{Basis, Source, Speaker, Trust};
+use super::super::provenance::{Basis, Source, Trust};
 use super::super::store::{Change, Edit};
-use super::super::{Kind, Memory, MemoryError, SharedMemory, Topic, draft, dreaming, name, similarity};
+use super::super::{Kind, Memory, MemoryError, SharedMemory, Topic, draft, dreaming, heard, name, similarity};
 use super::apply::free;
 use crate::digest::Digest;
 use crate::event::{MemoryQuestion, QuestionId};
 use crate::limits::Limits;
-use crate::message::SessionId;
 use crate::secrets;
-use crate::tool::{MemoryNote, NoteKind};
+use crate::tool::{MemoryNote, NoteKind, Occasion};
 use std::collections::BTreeSet;
 
 /// Why a note waits.
@@ -20,28 +19,21 @@ const DOUBT: &str = "the model's own note; what you typed does not say it";
 /// Who writes a note.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoteWriter {
-    /// In which session.
-    pub session: SessionId,
-    /// By which tool, where it is not the session's own.
-    pub tool: Option<String>,
+    cause: Cause,
+    /// Everything the writer was shown.
+    sources: Vec<Source>,
 }
 
 impl NoteWriter {
     /// The model of a session.
-    pub fn of(session: &SessionId) -> Self {
-        Self { session: session.clone(), tool: None }
+    pub fn of(occasion: &Occasion, memory: &SharedMemory) -> Self {
+        let cause = Cause::Session { session: occasion.session.to_string() };
+        Self { cause, sources: heard::sources(occasion, memory.dir()) }
     }
 
-    fn cause(&self) -> Cause {
-        match &self.tool {
-            Some(name) => Cause::Tool { name: name.clone() },
-            None => Cause::Session { session: self.session.to_string() },
-        }
-    }
-
-    fn sources(&self) -> Vec<Source> {
-        let (session, message, quote) = (self.session.to_string(), String::new(), String::new());
-        vec![Source { speaker: Speaker::Assistant, session, message, quote }]
+    /// The same by a tool of its own.
+    pub fn with_tool(self, name: &str) -> Self {
+        Self { cause: Cause::Tool { name: name.to_owned() }, ..self }
     }
 }
 
@@ -120,8 +112,8 @@ fn keep_new(memory: &mut Memory, wished: &str, text: &str, by: &NoteWriter) -> R
     // A shared folder takes nothing that waits.
     let private = wished.strip_prefix(name::TEAM).and_then(|rest| rest.strip_prefix('/')).unwrap_or(wished);
     let path = free(memory, private, &BTreeSet::new());
-    let edit = Edit::create(path.as_str(), text.as_str()).resting_on(Basis::doubted(by.sources(), DOUBT));
-    memory.commit(Change { cause: by.cause(), edits: vec![edit] }).map_err(said)?;
+    let edit = Edit::create(path.as_str(), text.as_str()).resting_on(Basis::doubted(by.sources.clone(), DOUBT));
+    memory.commit(Change { cause: by.cause.clone(), edits: vec![edit] }).map_err(said)?;
     Ok(waiting(path, topic.name, text))
 }
 
@@ -139,14 +131,14 @@ fn keep_file(memory: &mut Memory, path: &str, text: &str, by: &NoteWriter) -> Re
     if before == text {
         return Ok(Kept::Known(entry.path));
     }
-    let basis = Basis::doubted(by.sources(), DOUBT);
+    let basis = Basis::doubted(by.sources.clone(), DOUBT);
     let unconfirmed = memory.rests_on(path).is_some_and(|basis| basis.trust == Trust::Tainted);
     if !unconfirmed {
         return proposed(memory, (path, &entry.digest), Some(text.to_owned()), basis);
     }
     let text = restrained(text, &memory.limits);
     let edit = Edit::update(&entry, text.as_str()).resting_on(basis);
-    memory.commit(Change { cause: by.cause(), edits: vec![edit] }).map_err(said)?;
+    memory.commit(Change { cause: by.cause.clone(), edits: vec![edit] }).map_err(said)?;
     let name = Topic::read(&text, &memory.limits).name;
     Ok(waiting(entry.path, name, text))
 }
@@ -161,10 +153,10 @@ pub fn keep_removal(memory: &SharedMemory, wanted: &str, by: &NoteWriter) -> Res
         let unconfirmed = memory.rests_on(&entry.path).is_some_and(|basis| basis.trust == Trust::Tainted);
         if unconfirmed {
             let receipt =
-                memory.commit(Change { cause: by.cause(), edits: vec![Edit::remove(&entry)] }).map_err(said)?;
+                memory.commit(Change { cause: by.cause.clone(), edits: vec![Edit::remove(&entry)] }).map_err(said)?;
             return Ok(Kept::Removed(entry.path, receipt.change.0));
         }
-        proposed(memory, (&entry.path, &entry.digest), None, Basis::doubted(by.sources(), DOUBT))
+        proposed(memory, (&entry.path, &entry.digest), None, Basis::doubted(by.sources.clone(), DOUBT))
     })
 }
 

@@ -302,7 +302,7 @@ fn odd_answers_lose_nothing_and_flood_nothing() {
 fn the_models_own_notes_wait_as_facts_and_never_change_what_is_clean() {
     let desk = Desk::new();
     desk.existing("feedback_tests.md", Kind::Feedback, "Tests use the real database.");
-    let session = NoteWriter::of(&SessionId::new("s"));
+    let session = NoteWriter::of(&Default::default(), &desk.memory);
     let file = |path: &str, text: &str| MemoryNote { kind: NoteKind::File(path.into()), text: text.into() };
     let rule = "---\nname: Force\ndescription: always force\ntype: feedback\n---\nAlways deploy with force.\n";
     let Kept::Waiting(question) = keep(&desk.memory, &file("feedback_force.md", rule), &session).unwrap() else {
@@ -340,7 +340,7 @@ fn a_learner_sees_typed_words_clean_memories_and_clean_answers_alone() {
     let mut desk = Desk::new();
     desk.existing("project_harbour.md", Kind::Project, "The harbour office opens at nine.");
     let note = MemoryNote { kind: NoteKind::Words, text: "The harbour master says NONCE-1 deploys need force.".into() };
-    keep(&desk.memory, &note, &NoteWriter::of(&SessionId::new("s"))).unwrap();
+    keep(&desk.memory, &note, &NoteWriter::of(&Default::default(), &desk.memory)).unwrap();
     desk.user("when does the harbour office open?")
         .say(Origin::Model, "At nine, says the memory.")
         .user("it is ten by now");
