@@ -76,12 +76,15 @@ fn model(looked: &Arc<Mutex<Vec<String>>>) -> Scripted {
         }
         let text = asked(prompt);
         let mut failed = failed.lock().unwrap();
-        let fails = text.lines().filter(|line| line.contains("FAIL") && failed.insert((*line).to_owned())).count();
+        let fresh = text.split("What the user typed:").nth(1).unwrap_or_default();
+        let fails = fresh.lines().filter(|line| line.contains("FAIL") && failed.insert((*line).to_owned())).count();
         if fails > 0 {
             return Err(ModelError::Refused("out of order".into()));
         }
-        looked.lock().unwrap().push(text.clone());
-        let learned = text.contains("LEARN").then(|| saying("project", "Something was learned.", "LEARN and REMEMBER"));
+        // What was typed before may be shown again, to be understood with.
+        looked.lock().unwrap().push(fresh.to_owned());
+        let learned =
+            fresh.contains("LEARN").then(|| saying("project", "Something was learned.", "LEARN and REMEMBER"));
         Ok(learned.map_or_else(nothing, |learned| memories(json!([learned]))))
     })
 }

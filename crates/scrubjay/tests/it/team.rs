@@ -86,7 +86,7 @@ async fn without_a_model_each_kind_goes_where_it_belongs_and_both_indexes_are_lo
     let (mut story, memory) = begun(Arc::new(Offline::new(&Limits::default())));
     say(&mut story, "Remember that I am a violinist.").await;
     say(&mut story, "From now on, keep answers short.").await;
-    say(&mut story, "From now on, our tests never mock the database.").await;
+    say(&mut story, "Remember that our tests never mock the database.").await;
     say(&mut story, "We decided to drop support for Python 3.8.").await;
     say(&mut story, "Pipeline bugs are tracked in Linear under INGEST.").await;
     let found = files(&memory);
