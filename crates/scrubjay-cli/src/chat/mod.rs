@@ -285,7 +285,10 @@ impl Chat {
     /// One line from the person.
     async fn take(&mut self, line: &str) -> Result<Next, Failure> {
         let trimmed = line.trim();
-        if let Some(verdict) = self.questions.verdict(trimmed) {
+        // Whatever comes through a pipe confirms nothing.
+        if std::io::stdin().is_terminal()
+            && let Some(verdict) = self.questions.verdict(trimmed)
+        {
             return self.settle(verdict).map(|()| Next::Stay);
         }
         match trimmed.as_bytes() {

@@ -64,7 +64,8 @@ impl State {
         if let Some(start) = self.begins.take()
             && let Some(text) = line.get(start..cursor).filter(|text| !text.is_empty())
         {
-            self.marks = joined(std::mem::take(&mut self.marks).into_iter().chain([start..cursor]).collect());
+            self.marks.push(start..cursor);
+            self.marks = joined(std::mem::take(&mut self.marks));
             if text.trim().chars().count() >= TELLING_CHARS || text.trim().contains('\n') {
                 self.known.push_back(text.trim().to_owned());
                 self.known.drain(..self.known.len().saturating_sub(KNOWN));
