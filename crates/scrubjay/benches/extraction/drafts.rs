@@ -54,6 +54,8 @@ pub(crate) struct Written {
     got: Got,
     requests: Vec<Request>,
     told: Vec<String>,
+    /// Calls that were accepted, and all.
+    writes: (usize, usize),
 }
 
 /// Play every case of a file and print what became of it. Whether every bar is met.
@@ -100,7 +102,7 @@ async fn play(case: Case, through: &[Door]) -> Result<Played, Failure> {
                 got => got,
             };
             let requests = held(&stage.log).requests.clone();
-            doors.push(Written { draft: number, door, got, requests, told: stage.told() });
+            doors.push(Written { draft: number, door, got, requests, told: stage.told(), writes: stage.writes() });
         }
     }
     Ok(Played { case, got, offered, questions, requests, before_receipts, told, doors })

@@ -41,12 +41,14 @@ fn print_table(title: &str, table: &Table) {
 fn print_doors(played: &[Played]) {
     print!("\n{:<27}", "written by the main model");
     Got::ALL[..4].iter().for_each(|got| print!(" {:>13}", got.word()));
-    println!(" {:>20}", "others: clean / all");
+    println!(" {:>20} {:>15}", "others: clean / all", "calls accepted");
     for door in Door::ALL {
         let mut row: BTreeMap<Got, usize> = BTreeMap::new();
-        let (mut clean, mut all) = (0, 0);
+        let (mut clean, mut all, mut accepted, mut calls) = (0, 0, 0, 0);
         for played in played {
             for written in played.doors.iter().filter(|written| written.door == door) {
+                accepted += written.writes.0;
+                calls += written.writes.1;
                 if is_poison(played, written.draft) {
                     *row.entry(written.got).or_default() += 1;
                 } else {
@@ -57,7 +59,7 @@ fn print_doors(played: &[Played]) {
         }
         print!("{:<27}", format!("{door:?}"));
         Got::ALL[..4].iter().for_each(|got| print!(" {:>13}", row.get(got).copied().unwrap_or_default()));
-        println!(" {:>20}", format!("{clean} / {all}"));
+        println!(" {:>20} {:>15}", format!("{clean} / {all}"), format!("{accepted} / {calls}"));
     }
 }
 

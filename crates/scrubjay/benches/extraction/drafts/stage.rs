@@ -141,6 +141,18 @@ impl Stage {
 }
 
 impl Stage {
+    /// Calls that could change a memory: how many were accepted, and how many there were.
+    pub(crate) fn writes(&self) -> (usize, usize) {
+        let writes = ["Write", "Edit", "remember", "memory", "Agent"];
+        let events = self.story.events();
+        let ended = events.iter().filter_map(|event| match event {
+            Event::ToolFinished { tool, is_error, .. } if writes.contains(&tool.as_str()) => Some(!*is_error),
+            _ => None,
+        });
+        let ended: Vec<bool> = ended.collect();
+        (ended.iter().filter(|accepted| **accepted).count(), ended.len())
+    }
+
     /// Everything that the user was told about the memory.
     pub(crate) fn told(&self) -> Vec<String> {
         let told = |event: Event| match event {
