@@ -205,6 +205,11 @@ impl<'t> Here<'t> {
         })
     }
 
+    /// The character before this place, whatever spaces stand between: 2026 年 11 月底 names its month.
+    fn before_spaces(&self) -> Option<char> {
+        self.text[..self.at].trim_end_matches(' ').chars().next_back()
+    }
+
     /// 下个月, 下月5号, 月底, 明年, 年底.
     fn month_or_year(&self) -> Read<'t> {
         const YEARS: &[(&str, i64)] = &[("今年", 0), ("明年", 1), ("去年", -1), ("后年", 2), ("前年", -2), ("本年", 0)];
@@ -215,13 +220,13 @@ impl<'t> Here<'t> {
         if let Some(rest) = rest.strip_prefix("月底") {
             let plain = turned.is_some()
                 || !self
-                    .before()
+                    .before_spaces()
                     .is_some_and(|c| c.is_ascii_digit() || numeral(c).is_some() || matches!(c, '个' | '每'));
             let last = calendar::whole(self.said, turned.unwrap_or(0), Unit::Month).filter(|_| plain)?.1;
             return Some((rest, Reading::day(last)));
         }
         if let Some(rest) = self.rest().strip_prefix("年底") {
-            let plain = !self.before().is_some_and(|c| c.is_ascii_digit() || numeral(c).is_some() || c == '每');
+            let plain = !self.before_spaces().is_some_and(|c| c.is_ascii_digit() || numeral(c).is_some() || c == '每');
             return plain.then_some((rest, Reading::day(self.said.last_of_year())));
         }
         let rest = rest.strip_prefix('月')?;

@@ -141,7 +141,7 @@ impl SharedMemory {
         // What is about the user, or how to work, is not recalled before the user's yes.
         let waits = |entry: &Entry| matches!(entry.kind, Kind::User | Kind::Feedback) && memory.is_unconfirmed(entry);
         let without = |entry: &Entry| wish.known.contains(&self.dir.join(&entry.path)) || waits(entry);
-        let ranked = finder.find(memory, &query, &without);
+        let ranked = finder.find(memory, &query, without);
         let mut room = self.limits.recall_tainted_places;
         let admitted = ranked.iter().filter(|found| !memory.is_unconfirmed(found.entry) || take(&mut room));
         let best = admitted.take(most(self.limits.recall_places)).map(|found| found.entry.path.clone()).collect();

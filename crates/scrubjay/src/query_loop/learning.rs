@@ -9,7 +9,7 @@ use crate::agents::fork::Origins;
 use crate::agents::jobs::Jobs;
 use crate::desk::Desk;
 use crate::errand::{Ending, Outcome};
-use crate::event::Events;
+use crate::event::{Events, MemoryEvent};
 use crate::ledger::breaker::{Breakers, Progress};
 use crate::memory::SharedMemory;
 use crate::memory::extraction::{self, Attendance, Grounds, Learned, LearnerAnswer, LearnerRequest, Scribe};
@@ -227,6 +227,14 @@ struct Asked {
     unread: Option<String>,
 }
 
+/// What became of one look, for the record.
+struct Look {
+    learned: Result<Learned, String>,
+    calls: Calls,
+    left: Timestamp,
+    progress: Option<Progress>,
+}
+
 /// Calls that were made, for the receipts.
 #[derive(Default)]
 pub(super) struct Calls(pub(super) Vec<Call>);
@@ -248,10 +256,11 @@ impl Lesson {
         let mut cursor = state.lock().await;
         let conversation = self.pending(&cursor).await;
         let Some(last) = conversation.pending.last().map(|message| message.id.clone()) else { return };
-        let left = self.desk.clock.now();
+        let (left, messages) = (self.desk.clock.now(), conversation.pending.len() as u64);
         // Nothing typed, or nothing found a moment ago: it counts as looked at, and costs nothing.
         if conversation.is_silent() || cursor.empty.as_ref() == Some(&last) {
-            self.arrive(&mut cursor, &conversation, Ok(Learned::default()), (Calls::default(), left), None);
+            let look = Look { learned: Ok(Learned::default()), calls: Calls::default(), left, progress: None };
+            self.arrive(&mut cursor, messages, look);
             return;
         }
         if !extraction::due(&conversation, &self.desk.settings) {
@@ -272,26 +281,17 @@ impl Lesson {
         if cancel.is_cancelled() && learned.is_err() {
             return self.book((calls, left), None, Some(Progress::Stopped));
         }
-        self.arrive(&mut cursor, &conversation, learned, (calls, left), progress);
+        self.arrive(&mut cursor, messages, Look { learned, calls, left, progress });
     }
 
     /// Word of it goes home, the user is told, and nobody looks at these messages again; after a failure somebody will.
-    fn arrive(
-        &self,
-        cursor: &mut Cursor,
-        conversation: &Conversation,
-        learned: Result<Learned, String>,
-        made: (Calls, Timestamp),
-        progress: Option<Progress>,
-    ) {
+    fn arrive(&self, cursor: &mut Cursor, messages: u64, look: Look) {
         let by = if self.desk.model.is_a_mind() { Learner::Model } else { Learner::Code };
-        let messages = conversation.pending.len() as u64;
-        let extracted = learned.map(|learned| {
-            tell(&learned, &self.desk.events);
+        let extracted = look.learned.map(|learned| {
             cursor.reached = Some(self.upto.clone());
             extracted(&learned, self.upto.clone(), messages, by)
         });
-        self.book(made, Some(extracted), progress);
+        self.book((look.calls, look.left), Some(extracted), look.progress);
     }
 
     pub(super) fn book(
@@ -311,7 +311,9 @@ impl Lesson {
         let looking = tokio::task::spawn_blocking(move || {
             extraction::offline(&conversation, &lesson.memory, &lesson.grounds).map_err(|error| error.to_string())
         });
-        looking.await.unwrap_or_else(|error| Err(error.to_string()))
+        let learned = looking.await.unwrap_or_else(|error| Err(error.to_string()))?;
+        tell(&learned, &self.desk.events);
+        Ok(learned)
     }
 
     /// Ask the learner, apply its answer, and look back where it asks for that.
@@ -332,14 +334,17 @@ impl Lesson {
         let mut learned = self.apply(answer, request).await?;
         let exchanges: Vec<&UserMessage> = replies.iter().filter(|reply| reply.answers.is_some()).copied().collect();
         if replies.iter().any(|reply| reply.answers.is_none() && reply.has_paste()) {
-            learned.notes.push(PASTED.to_owned());
+            self.desk.events.memory(MemoryEvent::Note(PASTED.to_owned()));
         }
         if !exchanges.is_empty() {
             let request = extraction::exchanges(&exchanges, &now, &self.desk.limits);
             match self.ask(cursor, &request, calls, cancel).await {
                 Ok(answer) => learned.and(self.apply(answer, request).await?),
                 // What was learned stands; what could not be looked at again is said.
-                Err(why) => learned.notes.push(format!("an exchange could not be looked at for memories: {why}")),
+                Err(why) => {
+                    let told = format!("an exchange could not be looked at for memories: {why}");
+                    self.desk.events.memory(MemoryEvent::Note(told));
+                }
             }
         }
         Ok(learned)
@@ -351,7 +356,10 @@ impl Lesson {
             extraction::apply(&answer, &request.shown, &lesson.grounds, &lesson.memory)
                 .map_err(|error| error.to_string())
         });
-        applying.await.unwrap_or_else(|error| Err(error.to_string()))
+        let learned = applying.await.unwrap_or_else(|error| Err(error.to_string()))?;
+        // At once: a look back may take a while.
+        tell(&learned, &self.desk.events);
+        Ok(learned)
     }
 
     /// One request, and one more for an answer that cannot be read.
@@ -477,7 +485,7 @@ fn looked_back<'a>(
     conversation.pending.iter().filter(|message| wanted.contains(&&message.id)).take(most).collect()
 }
 
-pub(super) fn tell(learned: &Learned, events: &Events) {
+fn tell(learned: &Learned, events: &Events) {
     learned.events().into_iter().for_each(|event| events.memory(event));
 }
 

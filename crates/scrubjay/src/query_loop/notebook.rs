@@ -1,7 +1,7 @@
 //! What the model wants remembered or forgotten: the learner reads what the user typed, and the note waits for the user unless that
 //! says it.
 
-use super::learning::{Calls, Lesson, extracted, tell};
+use super::learning::{Calls, Lesson, extracted};
 use crate::memory::extraction::{self, Learned, NoteWriter, topic_of_note};
 use crate::memory::{Topic, covers, note_event, note_in_words};
 use crate::model::Pending;
@@ -40,7 +40,6 @@ impl Notebook {
         };
         let wait = Duration::from_millis(self.lesson.desk.limits.remember_wait_ms);
         let learned = tokio::time::timeout(wait, self.learn_now()).await.ok().flatten().unwrap_or_default();
-        tell(&learned, &self.lesson.desk.events);
         let mut told: Vec<String> =
             learned.saved.iter().map(|saved| format!("Remembered: {} ({}).", saved.title, saved.path)).collect();
         told.extend(learned.removed.iter().map(|gone| format!("Forgotten: {} ({}).", gone.title, gone.path)));

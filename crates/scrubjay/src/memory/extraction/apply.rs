@@ -165,7 +165,7 @@ impl Applying<'_> {
         }
         let path = self.free_path(&draft, basis.trust);
         let topic = index::fitted(&draft.topic, &path, limits).unwrap_or(draft.topic);
-        self.write(path, None, topic.text(), (topic, basis), notes);
+        self.write(Edit::create(path, topic.text()).resting_on(basis), topic, notes);
         Ok(())
     }
 
@@ -182,7 +182,8 @@ impl Applying<'_> {
             return self.propose(&file, &digest, Some(text), basis);
         }
         let basis = with_former(basis, self.memory.rests_on(&file));
-        self.write(file, Some(digest), text, (draft.topic, basis), notes);
+        let edit = Edit { base: Some(digest), ..Edit::create(file, text) };
+        self.write(edit.resting_on(basis), draft.topic, notes);
         Ok(())
     }
 
@@ -205,30 +206,27 @@ impl Applying<'_> {
         Ok(())
     }
 
-    fn write(
-        &mut self,
-        path: String,
-        base: Option<Digest>,
-        text: String,
-        (topic, basis): (Topic, Basis),
-        notes: Vec<String>,
-    ) {
+    fn write(&mut self, edit: Edit, topic: Topic, notes: Vec<String>) {
         let most = self.grounds.limits.memory_file_bytes;
-        if text.len() as u64 > most {
-            let why = format!("it has {} bytes, and a memory may have {most}", text.len());
-            self.learned.refused.push((topic.name, why));
+        let bytes = match &edit.act {
+            Act::Save(text) => text.len() as u64,
+            _ => 0,
+        };
+        if bytes > most {
+            self.learned.refused.push((topic.name, format!("it has {bytes} bytes, and a memory may have {most}")));
             return;
         }
-        if !self.taken.insert(path.clone()) {
+        if !self.taken.insert(edit.path.clone()) {
             return;
         }
-        let saved = Saved { path: path.clone(), title: topic.name.clone(), topic };
-        let fate = match basis.trust {
-            Trust::Tainted | Trust::Shared => Fate::Unconfirmed(saved, basis.doubt.clone().unwrap_or_default()),
-            Trust::Clean | Trust::Confirmed => Fate::Saved(saved),
+        let saved = Saved { path: edit.path.clone(), title: topic.name.clone(), topic };
+        let doubt = edit.rests_on.as_ref().filter(|basis| matches!(basis.trust, Trust::Tainted | Trust::Shared));
+        let fate = match doubt {
+            Some(basis) => Fate::Unconfirmed(saved, basis.doubt.clone().unwrap_or_default()),
+            None => Fate::Saved(saved),
         };
         self.learned.notes.extend(notes);
-        self.edits.push((Edit { base, ..Edit::create(path, text) }.resting_on(basis), fate));
+        self.edits.push((edit, fate));
     }
 
     /// A change of a clean memory that is in doubt waits for the user.

@@ -27,14 +27,14 @@ pub struct Checked {
 
 /// Of a statement's words, in percent, that stand in one paragraph of an instruction file when it says nothing new.
 const REPEATED: usize = 80;
-/// With fewer words two texts are alike by chance.
+/// With fewer words all of them must stand in one line, and one word alone says nothing.
 const FEW_WORDS: usize = 3;
 /// How much of a quotation is shown where it is not found.
 const SHOWN_CHARS: usize = 120;
 
 /// Check a memory against what its writer was shown; or why it is refused.
 pub fn check(draft: &Draft, shown: &Shown, grounds: &Grounds) -> Result<Checked, String> {
-    if draft.action != Action::Remove && draft.topic.body.trim().is_empty() {
+    if draft.action != Action::Remove && statement(draft).trim().is_empty() {
         return Err("it says nothing".to_owned());
     }
     if let Some(rule) = credential(draft) {
@@ -45,12 +45,23 @@ pub fn check(draft: &Draft, shown: &Shown, grounds: &Grounds) -> Result<Checked,
     if draft.action != Action::Remove && grounds.instructions.iter().any(|text| repeats(draft, text)) {
         return Err("an instruction file says this already, and it is read in every session".to_owned());
     }
+    let doubts = doubts(draft, &cited, shown, &grounds.limits);
     let (draft, notes) = dated(draft, &cited);
-    let doubts = doubts(&draft, &cited, shown, &grounds.limits);
     let sources = cited.iter().map(|(cite, passage)| source(cite, passage, grounds)).collect();
     let trust = if doubts.is_empty() { Trust::Clean } else { Trust::Tainted };
     let doubt = (!doubts.is_empty()).then(|| doubts.join("; "));
     Ok(Checked { draft, basis: Basis { sources, trust, doubt }, notes })
+}
+
+/// What a memory states, without why and how to apply it.
+fn statement(draft: &Draft) -> &str {
+    draft
+        .topic
+        .body
+        .split("**Why:**")
+        .next()
+        .and_then(|body| body.split("**How to apply:**").next())
+        .unwrap_or_default()
 }
 
 /// The rule that knows a credential in a memory or its citations.
@@ -84,11 +95,15 @@ fn source(cite: &str, passage: &Passage, grounds: &Grounds) -> Source {
 
 /// Whether one paragraph or line of an instruction file has nearly all words of the statement.
 fn repeats(draft: &Draft, instructions: &str) -> bool {
-    let statement = draft.topic.body.split("\n\n**").next().unwrap_or_default();
-    let words = content_words(statement);
+    let words = content_words(statement(draft));
     let told = |part: &str| 100 * words.intersection(&content_words(part)).count() / words.len().max(1) >= REPEATED;
     let parts = |paragraph: &str| told(paragraph) || paragraph.lines().any(told);
-    words.len() >= FEW_WORDS && instructions.split("\n\n").any(parts)
+    let in_a_line = || instructions.lines().any(|line| words.is_subset(&content_words(line)));
+    match words.len() {
+        0 | 1 => false,
+        few if few < FEW_WORDS => in_a_line(),
+        _ => instructions.split("\n\n").any(parts),
+    }
 }
 
 /// Everything that speaks against taking a memory as the user's own word.
@@ -107,11 +122,13 @@ fn doubts(draft: &Draft, cited: &[(&str, &Passage)], shown: &Shown, limits: &Lim
     let agreed = |answer: &Passage| {
         typed.iter().any(|(cite, reply)| answer.replied.as_ref() == Some(&reply.message) && telling(cite))
     };
-    let mut answers = cited.iter().filter(|(_, passage)| passage.speaker == Speaker::Assistant);
-    if answers.any(|(_, answer)| !agreed(answer)) {
+    let answers = || cited.iter().filter(|(_, passage)| passage.speaker == Speaker::Assistant);
+    if answers().any(|(_, answer)| !agreed(answer)) {
         doubts.push("it cites an answer of the assistant without your reply to it".to_owned());
     }
-    let unsupported = unsupported(draft, shown, agreed);
+    // What an answer says counts where the memory cites it together with the reply.
+    let confirmed = |answer: &Passage| agreed(answer) && answers().any(|(_, cited)| std::ptr::eq(*cited, answer));
+    let unsupported = unsupported(draft, shown, confirmed);
     if !unsupported.is_empty() {
         let facts: Vec<String> = unsupported.iter().map(HardFact::to_string).collect();
         doubts.push(format!("you did not type {}", facts.join(", ")));
@@ -124,14 +141,14 @@ fn telling_chars(cite: &str) -> u64 {
     cite.chars().filter(|c| c.is_alphanumeric()).map(|c| 1 + u64::from(c >= '\u{2e80}')).sum()
 }
 
-/// Hard facts that neither typed words say, nor an answer that the user agreed to, nor a memory that was shown.
-fn unsupported(draft: &Draft, shown: &Shown, agreed: impl Fn(&Passage) -> bool) -> Vec<HardFact> {
+/// Hard facts that neither typed words say, nor an answer that the user confirmed, nor a memory that was shown.
+fn unsupported(draft: &Draft, shown: &Shown, confirmed: impl Fn(&Passage) -> bool) -> Vec<HardFact> {
     if draft.action == Action::Remove {
         return Vec::new();
     }
     let counts = |passage: &&Passage| match passage.speaker {
         Speaker::Person => true,
-        Speaker::Assistant => shown.reader != Reader::Typed || agreed(passage),
+        Speaker::Assistant => shown.reader != Reader::Typed || confirmed(passage),
         _ => shown.reader == Reader::Fork,
     };
     let said = shown.passages.iter().filter(counts);
