@@ -207,7 +207,7 @@ mod tests {
     fn every_part_is_there_under_its_title_and_in_order() {
         let titles = [
             "# Memory",
-            "## When the person says remember or forget",
+            "## When the user says remember or forget",
             "## The four types of memory",
             "## What not to save",
             "## How to save",
@@ -255,16 +255,19 @@ mod tests {
     fn the_rules_that_matter_are_said() {
         let text = behaviour(Path::new(DIR), Mode::Normal, &Extras::default());
         for said in [
-            "without creating it first",                                   // it exists
-            "yes, exactly",                                                // confirmations
-            "takes an unusual choice of yours without objecting",          // silent acceptance
-            "Sort by topic, not by time",                                  // organise
-            "Correct or delete what turns out to be wrong or out of date", // stale
-            "change that one rather than write another",                   // no duplicates
-            "the Why tells a later reader whether this one still holds",   // Why of projects
-            "even when you are asked",                                     // what not to save
+            "The folder is there, and you may read it", // it exists
+            "call `remember` at once",                  // the two tools
+            "call `forget` with the memory's file",
+            "it is a note, not a decision",                              // who decides
+            "yes, exactly",                                              // confirmations
+            "takes an unusual choice of yours without objecting",        // silent acceptance
+            "Sort by topic, not by time",                                // organise
+            "Propose to correct or `forget` what turns out to be wrong", // stale
+            "do not write a second one",                                 // no duplicates
+            "the Why tells a later reader whether this one still holds", // Why of projects
+            "even when you are asked",                                   // what not to save
             "Look when memories seem relevant",
-            "You MUST look when the person asks",
+            "You MUST look when the user asks",
             "behave as if it were empty",
             "do not mention what it says",
             "is not \"X exists now\"",
