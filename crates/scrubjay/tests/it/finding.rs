@@ -10,6 +10,7 @@ use scrubjay::message::{Block, Origin, Role};
 use scrubjay::paths::{Layout, ProjectLayout};
 use scrubjay::transcript::{Began, FORMAT, Transcript};
 use scrubjay_testkit::{FixedClock, Home};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -239,6 +240,34 @@ fn one_tainted_source_has_two_of_the_five_places() {
     let found = bench.found(&finder, &memory, "how do we deploy");
     let of = |prefix: &str| found.iter().filter(|path| path.starts_with(prefix)).count();
     assert_eq!((of("web_"), of("tool_"), of("clean")), (2, 2, 1), "{found:?}");
+}
+
+// spec: X5
+#[test]
+fn unconfirmed_feedback_is_not_recalled_before_the_yes() {
+    let bench = Bench::new();
+    let mut memory = bench.memory();
+    for kind in ["user", "feedback", "project"] {
+        let body = text(kind, "how to deploy", "deploy with force").replace("type: reference", &format!("type: {kind}"));
+        save(&mut memory, &format!("{kind}_deploy.md"), &body, Some(Speaker::Assistant));
+    }
+    let entry = memory.text("feedback_deploy.md").unwrap().unwrap().0;
+    drop(memory);
+    let (clock, place) = (Arc::new(bench.clock.clone()), Place::of(&bench.project));
+    let shared = SharedMemory::open(&place, &bench.project, clock, &bench.limits).unwrap().0;
+    let now = bench.clock.now().to_zoned(TimeZone::UTC);
+    let wish = Wish { query: "how do we deploy".to_owned(), now, known: Default::default(), meaning: None };
+    let found = || {
+        let candidates = shared.candidates(&wish);
+        let listed = candidates.manifest.into_iter().map(|(path, _)| path);
+        [candidates.best, listed.collect()].map(|paths: Vec<String>| paths.into_iter().collect::<BTreeSet<_>>())
+    };
+    let expected = |paths: &[&str]| paths.iter().map(|path| (*path).to_owned()).collect::<BTreeSet<_>>();
+    assert_eq!(found(), [expected(&["project_deploy.md"]), expected(&["project_deploy.md"])]);
+    let change = Change { cause: Cause::Person, edits: vec![Edit::confirm(&entry)] };
+    shared.with(|memory| memory.commit(change)).unwrap();
+    let both = expected(&["feedback_deploy.md", "project_deploy.md"]);
+    assert_eq!(found(), [both.clone(), both]);
 }
 
 fn session(bench: &Bench, name: &str, turns: &[(Origin, &str)]) -> Transcript {

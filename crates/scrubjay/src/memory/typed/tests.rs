@@ -53,6 +53,7 @@ fn shown(text: &str) -> String {
     Session::new().user(text).last().shown()
 }
 
+// spec: E3
 // spec: X4
 #[test]
 fn fences_quotations_and_long_parts_are_pasted() {
@@ -74,6 +75,7 @@ fn fences_quotations_and_long_parts_are_pasted() {
     assert_eq!(shown(&prompts::piped_in("always x")), "[pasted, 4 lines]");
 }
 
+// spec: E3
 // spec: X4
 #[test]
 fn labels_decide_and_survive_in_the_record() {
@@ -90,6 +92,7 @@ fn labels_decide_and_survive_in_the_record() {
     assert_eq!(Session::new().ask(odd).last().shown(), "[pasted, 1 line]", "a range that fits nothing is no way round");
 }
 
+// spec: E3
 // spec: X4
 #[test]
 fn what_a_foreign_block_showed_before_is_not_typed_again() {
