@@ -38,11 +38,17 @@ pub struct Outcome {
     /// What the engine's own calls cost, and how many they were.
     pub own: f64,
     pub own_calls: u64,
+    /// What the learner cost, how often it was asked, and what it read.
+    pub learner: f64,
+    pub learner_calls: u64,
+    pub learner_input: u64,
+    /// Tokens that the model of the record wrote.
+    pub written: u64,
 }
 
 impl Outcome {
     pub fn all(&self) -> f64 {
-        self.cost + self.own + self.reread
+        self.cost + self.own + self.learner + self.reread
     }
 
     pub fn add(&mut self, other: &Self) {
@@ -57,6 +63,10 @@ impl Outcome {
         self.hours += other.hours;
         self.own += other.own;
         self.own_calls += other.own_calls;
+        self.learner += other.learner;
+        self.learner_calls += other.learner_calls;
+        self.learner_input += other.learner_input;
+        self.written += other.written;
     }
 }
 

@@ -29,7 +29,8 @@ fn follow(session: &Session, errors: &mut Vec<f64>) -> Result<(), Failure> {
             (transcript, is_known) = (begun(session)?, false);
         }
         let answers = asked.iter().filter_map(|id| session.results.get(*id));
-        let heard: Vec<Block> = answers.chain(&step.words).map(Block::from_value).collect();
+        let heard: Vec<Block> =
+            answers.chain(step.words.iter().map(|word| &word.block)).map(Block::from_value).collect();
         transcript.say(Role::User, Origin::Tool, heard, at)?;
         if is_known && step.billed() > 0 {
             let count = transcript.view().count.total() as f64;

@@ -1,8 +1,9 @@
 //! The engine itself, run over a recorded session: its own loop, layers, limits, settings and planner.
 
 use crate::bill::Outcome;
+use crate::learner;
 use crate::sessions::Session as Recorded;
-use crate::tape::{Carried, Tape};
+use crate::tape::{Carried, LONG, Tape};
 use jiff::tz::TimeZone;
 use scrubjay::context::{microcompaction, session_notes};
 use scrubjay::desk::{Consent, Desk, Person};
@@ -31,6 +32,9 @@ pub type Failure = Box<dyn std::error::Error>;
 pub struct Setup {
     pub limits: Limits,
     pub switches: Vec<(String, String)>,
+    /// Whether sessions have a memory and learn, and how many memories there are before.
+    pub learner: bool,
+    pub memories: usize,
 }
 
 /// What a run left behind.
@@ -44,6 +48,9 @@ pub struct Ran {
     pub noted: usize,
     /// Of these, by a model.
     pub written: usize,
+    /// Memories that were kept, and of these unconfirmed.
+    pub kept: usize,
+    pub unconfirmed: usize,
 }
 
 /// The window that the policies have, too.
@@ -65,7 +72,10 @@ async fn play(recorded: Recorded, setup: &Setup, folder: &Path) -> Result<Ran, F
     let limits = Arc::new(setup.limits.clone());
     let tape = Arc::new(Tape::new(recorded, folder.join("f"), notes, setup.limits.clone()));
     let mut session = begin(&tape, &path, setup, limits)?;
-    tape.watch(session.interrupt());
+    if setup.learner {
+        session = learner::taught(session, &tape, folder, setup.memories)?;
+    }
+    tape.watch(session.interrupt(), session.searches());
     while tape.next() < tape.session.steps.len() {
         let before = tape.next();
         match session.ask(tape.question()).await {
@@ -73,6 +83,7 @@ async fn play(recorded: Recorded, setup: &Setup, folder: &Path) -> Result<Ran, F
             Err(error) => return Err(format!("{} at call {before}: {error}", tape.session.name).into()),
         }
         breathe().await;
+        session.extractions().idle(LONG).await;
         if tape.next() == before {
             return Err(format!("{} stands still at call {before}", tape.session.name).into());
         }
@@ -150,7 +161,7 @@ fn tools(tape: &Arc<Tape>) -> Vec<Arc<dyn Tool>> {
 
 fn told(session: &Session, tape: &Tape) -> Ran {
     let mut outcome = tape.outcome();
-    let (mut stored, mut cleared, mut noted, mut written) = (0, 0, 0, 0);
+    let (mut stored, mut cleared, mut noted, mut written, mut kept, mut unconfirmed) = (0, 0, 0, 0, 0, 0);
     for record in session.transcript().records() {
         match &record.entry {
             Entry::Compacted(_) => outcome.compactions += 1,
@@ -160,11 +171,15 @@ fn told(session: &Session, tape: &Tape) -> Ran {
                 noted += 1;
                 written += usize::from(by.by == Writer::Model);
             }
+            Entry::Extracted(extracted) => {
+                kept += extracted.saved.len() + extracted.unconfirmed.len();
+                unconfirmed += extracted.unconfirmed.len();
+            }
             _ => {}
         }
     }
     let (path, carried) = (tape.session.path.clone(), tape.carried());
-    Ran { path, outcome, carried, stored, cleared, noted, written }
+    Ran { path, outcome, carried, stored, cleared, noted, written, kept, unconfirmed }
 }
 
 /// The model of the record.
@@ -233,6 +248,7 @@ impl Tool for Played {
                 return self.real.call(input, bench).await;
             }
             breathe().await;
+            self.tape.found().await;
             let (parts, is_error) = self.tape.answer(call).unwrap_or_default();
             self.tape.answered(&self.spec.name, input, call);
             ToolOutcome { parts, is_error, ..ToolOutcome::ok("") }

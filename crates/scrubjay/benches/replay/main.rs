@@ -1,10 +1,12 @@
 //! Real sessions replayed through the engine itself, and under other policies: what each costs.
 //!
 //! `cargo bench -p scrubjay --bench replay -- [--data PATH] [--part 1/2] [--rules engine|prefix] [--each]
-//! [--ours] [--limit NAME=VALUE]... [--set KEY=VALUE]...`
+//! [--ours] [--without-learner] [--memories N] [--limit NAME=VALUE]... [--set KEY=VALUE]...`
 //!
 //! `--part` takes every n-th session, `--ours` leaves the other policies out, `--each` prints our figures by session;
-//! `--limit` and `--set` try another limit or setting than the engine's own.
+//! `--limit` and `--set` try another limit or setting than the engine's own. Every session has a memory and learns:
+//! `--memories` puts so many into it before, `--without-learner` leaves it away. The learner is the cheapest model of the
+//! same provider in the catalogue; each request is charged what it holds, and each answer at least 300 tokens.
 //!
 //! PATH is a folder of transcripts, or a benchmark folder that has them under `transcripts/claude-code`; the default is
 //! `SCRUBJAY_BENCH_DATA`, then `../shared/bench` beside the workspace. A session is played to the engine by a model that
@@ -21,6 +23,7 @@
 mod bill;
 mod count;
 mod engine;
+mod learner;
 mod policies;
 #[path = "../fidelity/probes.rs"]
 #[allow(dead_code)]
@@ -37,6 +40,7 @@ use scrubjay::limits::Limits;
 use scrubjay::transcript::Ttl;
 use sessions::Session;
 use std::path::{Path, PathBuf};
+use window::OUTPUT;
 
 struct Asked {
     data: PathBuf,
@@ -55,7 +59,7 @@ fn asked() -> Asked {
         kind: RuleKind::Engine,
         each: false,
         only_ours: false,
-        setup: Setup { limits: Limits::default(), switches: Vec::new() },
+        setup: Setup { limits: Limits::default(), switches: Vec::new(), learner: true, memories: 0 },
     };
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
@@ -65,6 +69,8 @@ fn asked() -> Asked {
             "--rules" if args.next().as_deref() == Some("prefix") => asked.kind = RuleKind::Prefix,
             "--each" => asked.each = true,
             "--ours" => asked.only_ours = true,
+            "--without-learner" => asked.setup.learner = false,
+            "--memories" => asked.setup.memories = args.next().and_then(|text| text.parse().ok()).unwrap_or(0),
             "--limit" => args.next().iter().for_each(|text| asked.limit(text)),
             "--set" => asked.setup.switches.extend(args.next().as_deref().and_then(pair)),
             _ => {}
@@ -140,6 +146,7 @@ fn report(sessions: Vec<Session>, asked: &Asked) -> Result<(), engine::Failure> 
         line(&format!("scrubjay, half {} of the sessions", rest + 1), &odd(&ours, rest), &odd(&append, rest));
     }
     tell(&ran, &counted);
+    tell_learner(&ran);
     fidelity(&ran)?;
     if asked.each {
         tell_each(&shapes, &ran, &append);
@@ -170,15 +177,47 @@ fn tell(ran: &[Ran], counted: &[f64]) {
     );
 }
 
+/// What learning cost against the rest: what was read and written, and the part of it that was read.
+fn tell_learner(ran: &[Ran]) {
+    let ours: Vec<Outcome> = ran.iter().map(|ran| ran.outcome.clone()).collect();
+    let all = sum(&ours);
+    if all.learner_calls == 0 {
+        return println!("learner: never asked");
+    }
+    let read = |one: &Outcome| one.cost;
+    let whole = |one: &Outcome| one.cost + OUTPUT * one.written as f64;
+    println!(
+        "learner: {} calls for {:.3}, {} tokens of input in the mean; {} memories kept, {} of them unconfirmed",
+        all.learner_calls,
+        all.learner / 1e6,
+        all.learner_input / all.learner_calls,
+        ran.iter().map(|ran| ran.kept).sum::<usize>(),
+        ran.iter().map(|ran| ran.unconfirmed).sum::<usize>(),
+    );
+    let bases: [(&str, &dyn Fn(&Outcome) -> f64); 2] =
+        [("the conversation's input and output", &whole), ("its input alone, as in the table", &read)];
+    for (name, base) in bases {
+        let shares: Vec<f64> = ours.iter().map(|one| 100.0 * one.learner / base(one)).collect();
+        println!(
+            "  of {name}: {:.2} % in total, {:.2} % in the mean over sessions, {:.2} % at worst",
+            100.0 * all.learner / base(&all),
+            shares.iter().sum::<f64>() / shares.len().max(1) as f64,
+            shares.iter().copied().fold(0.0, f64::max)
+        );
+    }
+}
+
 fn tell_each(shapes: &[(String, usize, u64)], ran: &[Ran], append: &[Outcome]) {
     println!();
     for (((name, calls, base), ran), append) in shapes.iter().zip(ran).zip(append) {
         let ours = &ran.outcome;
         println!(
-            "{name:<46} calls {calls:>4} base {base:>6} append {:.2} ratio {:.3} own {:.3} compactions {} hidden {}/{} cleared {} stored {} noted {}",
+            "{name:<46} calls {calls:>4} base {base:>6} append {:.2} ratio {:.3} own {:.3} learner {:.4} ({}) compactions {} hidden {}/{} cleared {} stored {} noted {}",
             append.all() / 1e6,
             ours.all() / append.all(),
             ours.own / append.all(),
+            ours.learner / append.all(),
+            ours.learner_calls,
             ours.compactions,
             ours.edits_hidden,
             ours.edits,
@@ -233,7 +272,7 @@ fn line(name: &str, outcomes: &[Outcome], append: &[Outcome]) {
     let worst = outcomes.iter().zip(append).map(|(one, other)| one.all() / other.all()).fold(0.0, f64::max);
     println!(
         "| {name} | {:.1} | {:.1} | {:.3}x | {worst:.3}x | {:.4} | {} | {} | {}/{} ({:.1} %) |",
-        (all.cost + all.own) / 1e6,
+        (all.cost + all.own + all.learner) / 1e6,
         all.all() / 1e6,
         all.all() / reference.all(),
         all.read as f64 / all.total as f64,

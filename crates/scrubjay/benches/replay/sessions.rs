@@ -2,6 +2,7 @@
 
 use flate2::read::GzDecoder;
 use jiff::Timestamp;
+use scrubjay::message::SpanOrigin;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::fs::File;
@@ -31,6 +32,13 @@ pub enum Kind {
     Summary,
 }
 
+/// A block that was said to the model, and where it came from if nobody typed it.
+#[derive(Debug, Clone)]
+pub struct Word {
+    pub block: Value,
+    pub origin: Option<SpanOrigin>,
+}
+
 /// One model call: what was added before it, what it answered, and what it was billed.
 #[derive(Debug, Clone)]
 pub struct Step {
@@ -39,7 +47,7 @@ pub struct Step {
     pub record: usize,
     pub added: Vec<Piece>,
     /// What was said to the model before it, besides answers of tools.
-    pub words: Vec<Value>,
+    pub words: Vec<Word>,
     pub reply: Vec<Value>,
     pub output: u64,
     pub fresh: u64,
@@ -91,7 +99,7 @@ struct Reader {
     steps: Vec<Step>,
     by_id: HashMap<String, usize>,
     pending: Vec<Piece>,
-    words: Vec<Value>,
+    words: Vec<Word>,
     model: String,
     results: HashMap<String, Value>,
 }
@@ -168,7 +176,7 @@ impl Reader {
                 let chars = chars_of(content);
                 self.pending.push(Piece { kind: Kind::Summary, chars });
             }
-            "user" => blocks.iter().filter(|block| block.is_object()).for_each(|block| self.heard(block)),
+            "user" => blocks.iter().filter(|block| block.is_object()).for_each(|block| self.heard(block, record)),
             _ => {}
         }
     }
@@ -216,14 +224,14 @@ impl Reader {
         self.pending.push(Piece { kind: Kind::Assistant { edit }, chars: chars_of(block) + 20 });
     }
 
-    fn heard(&mut self, block: &Value) {
+    fn heard(&mut self, block: &Value, record: &Value) {
         let chars = chars_of(block) + 20;
         let kind = if block["type"] == "tool_result" {
             let id = block["tool_use_id"].as_str().unwrap_or_default();
             self.results.insert(id.to_owned(), block.clone());
             Kind::Tool { text: Arc::from(prose(&block["content"])) }
         } else {
-            self.words.push(block.clone());
+            self.words.push(Word { block: block.clone(), origin: origin(block, record) });
             Kind::User
         };
         self.pending.push(Piece { kind, chars });
@@ -248,6 +256,21 @@ impl Reader {
         let base = steps[0].billed().saturating_sub((chars(&steps[0]) as f64 * ratio) as u64).max(3_000);
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         Some(Session { name, path: path.to_owned(), model: self.model, base, ratio, steps, results: self.results })
+    }
+}
+
+/// Where a block came from that nobody typed: the agent wrote it, a command printed it, or it is a plan of the model's.
+fn origin(block: &Value, record: &Value) -> Option<SpanOrigin> {
+    const COMMANDS: &[&str] =
+        &["<command-name>", "<command-message>", "<local-command-caveat>", "[Request interrupted"];
+    const OUTPUTS: &[&str] = &["<local-command-stdout>", "<bash-input>", "<bash-stdout>", "<task-notification>"];
+    let text = block["text"].as_str().unwrap_or_default().trim_start();
+    let begins = |marks: &[&str]| marks.iter().any(|mark| text.starts_with(mark));
+    match () {
+        () if record["isMeta"] == true || begins(COMMANDS) => Some(SpanOrigin::Command),
+        () if begins(OUTPUTS) => Some(SpanOrigin::Output),
+        () if record["planContent"].is_string() => Some(SpanOrigin::Pasted),
+        () => None,
     }
 }
 

@@ -3,23 +3,28 @@
 
 use crate::bill::{Outcome, cost};
 use crate::service::{Service, is_restored};
-use crate::sessions::{Session, longest_line, prose};
+use crate::sessions::{Session, Word, longest_line, prose};
 use crate::window::{OUTPUT, READ, WRITE_5M};
 use jiff::Timestamp;
+use scrubjay::agents::background::Background;
 use scrubjay::clock::Clock;
 use scrubjay::context::compaction::extract::summarise;
 use scrubjay::context::notes::{keeper, template};
 use scrubjay::limits::Limits;
-use scrubjay::message::{Block, Kind, Message, MessageId, Origin, StopReason, Usage};
+use scrubjay::message::{Block, Kind, Message, MessageId, Origin, Question, SpanOrigin, StopReason, Usage};
 use scrubjay::model::Reply;
 use scrubjay::prompt::Prompt;
 use scrubjay::query_loop::Interrupt;
 use serde_json::{Value, json};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// A summariser writes at least this much: what the policies are charged for theirs.
 const SUMMARY_OUTPUT: u64 = crate::window::SUMMARY;
+
+/// Longer than anything beside a conversation takes here.
+pub const LONG: Duration = Duration::from_secs(60);
 
 pub struct Tape {
     pub session: Session,
@@ -53,6 +58,7 @@ struct State {
     summary: Option<MessageId>,
     carried: Vec<(usize, Carried)>,
     interrupt: Option<Interrupt>,
+    searches: Option<Background>,
 }
 
 impl Tape {
@@ -69,6 +75,7 @@ impl Tape {
             summary: None,
             carried: Vec::new(),
             interrupt: None,
+            searches: None,
         };
         Self { session, root, notes, limits, state: Mutex::new(state) }
     }
@@ -92,17 +99,49 @@ impl Tape {
         self.state().carried.clone().into_iter().map(record).collect()
     }
 
-    pub fn watch(&self, interrupt: Interrupt) {
-        self.state().interrupt = Some(interrupt);
+    pub fn watch(&self, interrupt: Interrupt, searches: Background) {
+        let mut state = self.state();
+        (state.interrupt, state.searches) = (Some(interrupt), Some(searches));
+    }
+
+    /// Memories are found before a tool has answered.
+    pub async fn found(&self) {
+        let searches = self.state().searches.clone();
+        if let Some(searches) = searches {
+            searches.idle(LONG).await;
+        }
+    }
+
+    /// How often the learner was asked.
+    pub fn learner_calls(&self) -> u64 {
+        self.state().outcome.learner_calls
+    }
+
+    /// The learner was asked once more, for this much.
+    pub fn learned(&self, cost: f64, usage: &Usage) {
+        let outcome = &mut self.state().outcome;
+        outcome.learner += cost;
+        outcome.learner_calls += 1;
+        outcome.learner_input += usage.total_input();
     }
 
     /// What is said before the next call, and the moment it is said.
-    pub fn question(&self) -> Vec<Block> {
+    pub fn question(&self) -> Question {
         let mut state = self.state();
         let step = &self.session.steps[state.next];
         state.now = moment(step.at);
-        let words: Vec<Block> = step.words.iter().map(Block::from_value).collect();
-        if words.is_empty() { vec![Block::text("Go on.")] } else { words }
+        if step.words.is_empty() {
+            return Question::default().with(Block::text("Go on."), SpanOrigin::Command);
+        }
+        let mut question = Question::default();
+        for Word { block, origin } in &step.words {
+            let block = Block::from_value(block);
+            match origin {
+                Some(origin) => question = question.with(block, *origin),
+                None => question.blocks.push(block),
+            }
+        }
+        question
     }
 
     /// What the service answers.
@@ -135,6 +174,7 @@ impl Tape {
         outcome.cost += cost(&usage);
         outcome.read += usage.cache_read;
         outcome.total += usage.total_input();
+        outcome.written += usage.output;
         outcome.peak = outcome.peak.max(usage.total_input());
         outcome.hours += u64::from(usage.cache_write_1h > 0);
         spoken(blocks, usage, billed.cleared)

@@ -17,6 +17,7 @@ use crate::memory::typed::{Conversation, UserMessage};
 use crate::message::{Message, MessageId};
 use crate::model::{Ability, Model, ModelError, Reply};
 use crate::prompt::Prompt;
+use crate::prompt_cache::prices::Prices;
 use crate::tool::MemoryWriter;
 use crate::transcript::{Call, Entry, Extracted, Learner, Record, Way};
 use crate::turn::{self, Halt, Stage};
@@ -61,7 +62,7 @@ pub(super) struct Cursor {
 
 /// A look at the conversation that came home.
 struct Home {
-    calls: Vec<Call>,
+    calls: Calls,
     took: Duration,
     /// What became of it; nothing where nothing was due.
     extracted: Option<Result<Extracted, String>>,
@@ -167,9 +168,10 @@ impl Session {
     pub(super) fn hear_of_learning(&mut self) -> Result<(), Error> {
         while let Ok(home) = self.learning.receiver.try_recv() {
             let Home { calls, took, extracted, progress, at } = home;
-            self.receipts_of_errand(&calls, at, took);
+            let priced: Vec<(&Call, Option<Prices>)> = calls.0.iter().map(|(call, prices)| (call, *prices)).collect();
+            self.receipts_at(&priced, at, took);
             progress.iter().for_each(|progress| self.progressed(extraction::ERRAND, progress));
-            for call in calls {
+            for (call, _) in calls.0 {
                 self.transcript.append(Entry::Replied(call), at)?;
             }
             let entry = match extracted {
@@ -235,9 +237,9 @@ struct Look {
     progress: Option<Progress>,
 }
 
-/// Calls that were made, for the receipts.
+/// Calls that were made and the prices of the models that were asked, for the receipts.
 #[derive(Default)]
-pub(super) struct Calls(pub(super) Vec<Call>);
+pub(super) struct Calls(Vec<(Call, Option<Prices>)>);
 
 impl Lesson {
     fn conversation(&self, after: Option<&MessageId>) -> Conversation {
@@ -303,7 +305,7 @@ impl Lesson {
         let at = self.desk.clock.now();
         let took = Duration::try_from(at.duration_since(left)).unwrap_or_default();
         // A session that has ended in the meantime has no use for the news.
-        self.sender.send(Home { calls: calls.0, took, extracted, progress, at }).unwrap_or_default();
+        self.sender.send(Home { calls, took, extracted, progress, at }).unwrap_or_default();
     }
 
     pub(super) async fn offline(&self, conversation: &Conversation) -> Result<Learned, String> {
@@ -389,7 +391,7 @@ impl Lesson {
             (Ok(_), Some(why)) => Err(format!("the learner's answer could not be read: {why}")),
             (Ok(answer), None) => Ok(answer),
         };
-        if let Some(call) = calls.0.last() {
+        if let Some((call, _)) = calls.0.last() {
             job.turned("", 0, call.usage);
         }
         job.end(&match &answer {
@@ -445,7 +447,9 @@ impl Lesson {
                 Ending::Failed(why) => (Err(why.clone()), outcome.without_progress(why)),
                 Ending::Cancelled => (Err("it was stopped".to_owned()), Progress::Stopped),
             };
-            self.book((Calls(outcome.calls), left), Some(result), Some(progress));
+            let prices = self.desk.model.prices();
+            let calls = Calls(outcome.calls.into_iter().map(|call| (call, prices)).collect());
+            self.book((calls, left), Some(result), Some(progress));
         };
         Trip { origins, errand, desk, home: Box::new(home) }
     }
@@ -457,13 +461,15 @@ const PASTED: &str =
 
 async fn one(desk: &Desk, prompt: &Prompt, calls: &mut Calls, cancel: &CancellationToken) -> Result<Reply, Halt> {
     let replied = turn::sample(desk, prompt, Stage::Back, cancel).await;
-    let source = extraction::ERRAND;
+    let (source, prices) = (extraction::ERRAND, desk.model.prices());
     match &replied {
         Ok(Reply { model, usage, stop, cleared, .. }) => {
             let (source, model, stop) = (source.to_owned(), model.clone(), stop.clone());
-            calls.0.push(Call { source, model, usage: *usage, stop, cleared: *cleared });
+            calls.0.push((Call { source, model, usage: *usage, stop, cleared: *cleared }, prices));
         }
-        Err(Halt::Model(ModelError::Cut { usage, .. })) => calls.0.push(Call::cut(source, desk.model.name(), *usage)),
+        Err(Halt::Model(ModelError::Cut { usage, .. })) => {
+            calls.0.push((Call::cut(source, desk.model.name(), *usage), prices));
+        }
         Err(_) => {}
     }
     replied

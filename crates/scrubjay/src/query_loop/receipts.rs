@@ -12,6 +12,7 @@ use crate::message::{Origin, StopReason, Usage};
 use crate::prompt::Prompt;
 use crate::prompt_cache::fingerprint::{Break, Fingerprint, Interval, Promise, promise, surprise};
 use crate::prompt_cache::planner::{Edit, Situation, Warmth};
+use crate::prompt_cache::prices::Prices;
 use crate::prompt_cache::rules::lifetime;
 use crate::transcript::{Author, Call, Cause, Compaction, Entry, Record, Spilled, Transcript, Ttl, Way};
 use jiff::Timestamp;
@@ -205,10 +206,17 @@ impl Session {
 
     /// The calls of an errand or of a summariser that came home at this time. They are timed together, in equal parts.
     pub(super) fn receipts_of_errand(&mut self, calls: &[Call], at: Timestamp, took: Duration) {
+        let prices = self.desk.model.prices();
+        let calls: Vec<(&Call, Option<Prices>)> = calls.iter().map(|call| (call, prices)).collect();
+        self.receipts_at(&calls, at, took);
+    }
+
+    /// Each at the prices of the model that was asked.
+    pub(super) fn receipts_at(&mut self, calls: &[(&Call, Option<Prices>)], at: Timestamp, took: Duration) {
         let each = took / u32::try_from(calls.len().max(1)).unwrap_or(u32::MAX);
         let ttl = self.lifetimes().messages();
-        for call in calls {
-            self.receipt_of_errand(Called::of(at, call, self.desk.model.prices(), ttl, each));
+        for (call, prices) in calls {
+            self.receipt_of_errand(Called::of(at, call, *prices, ttl, each));
         }
     }
 
