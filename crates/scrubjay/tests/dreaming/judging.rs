@@ -217,7 +217,7 @@ async fn a_model_that_invents_a_fact_is_refused() {
             ),
             _ => Turn::text("As I said."),
         },
-        "would rest on what somebody else than the person said",
+        "would rest on a conversation that a dream read whole",
     )
     .await;
 }
