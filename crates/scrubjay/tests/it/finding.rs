@@ -248,7 +248,8 @@ fn unconfirmed_feedback_is_not_recalled_before_the_yes() {
     let bench = Bench::new();
     let mut memory = bench.memory();
     for kind in ["user", "feedback", "project"] {
-        let body = text(kind, "how to deploy", "deploy with force").replace("type: reference", &format!("type: {kind}"));
+        let body =
+            text(kind, "how to deploy", "deploy with force").replace("type: reference", &format!("type: {kind}"));
         save(&mut memory, &format!("{kind}_deploy.md"), &body, Some(Speaker::Assistant));
     }
     let entry = memory.text("feedback_deploy.md").unwrap().unwrap().0;
