@@ -210,7 +210,7 @@ limits! {
     recall_places = 5 "memories" in "memory", 0..=1_000, "recalled for one message; what is not surely wanted crowds out what is";
     recall_session_bytes = 60_000 "bytes" in "memory", 0..=100_000_000, "of recalled memories in one view; then no more are looked for until a compaction";
     recall_candidates = 200 "memories" in "memory", 1..=100_000, "that a model chooses among";
-    recall_tainted_places = 2 "memories" in "memory", 0..=1_000, "among the recalled ones that may rest on one source nobody vouches for";
+    recall_tainted_places = 2 "memories" in "memory", 0..=1_000, "of the recalled ones that may be unconfirmed; in a search, of one source";
     select_tokens = 256 "tokens" in "memory", 16..=100_000, "a model that chooses memories answers in so many";
     memory_view_lines = 999_999 "lines" in "memory", 1..=100_000_000, "a longer file cannot be viewed with the memory tool, whose users know this number";
     memory_view_chars = 16_000 "characters" in "memory", 100..=100_000_000, "of a file that the memory tool shows when no range was asked for";

@@ -168,17 +168,16 @@ fn taint_stays_whatever_is_done_to_the_file() {
 
 // spec: X5
 #[test]
-fn a_tainted_memory_is_neither_about_the_person_nor_shared() {
+fn a_tainted_memory_is_never_shared() {
     let mut bench = Bench::new();
     bench.place = bench.place.clone().with_team(scrubjay::memory::Team::On);
     let mut memory = bench.open();
     let tool = || said_by(Speaker::Tool("Bash".into()));
     let about = |kind: &str| format!("---\nname: N\ndescription: d\ntype: {kind}\n---\nx\n");
-    for (path, text) in [("a.md", about("user")), ("b.md", about("feedback")), ("team/c.md", about("reference"))] {
-        assert!(matches!(try_put(&mut memory, path, &text, tool()), Err(MemoryError::Tainted { .. })), "{path}");
-        assert_eq!(bench.file(path), None);
-        put(&mut memory, path, &text, said_by(Speaker::Person));
-    }
+    let (path, text) = ("team/c.md", about("reference"));
+    assert!(matches!(try_put(&mut memory, path, &text, tool()), Err(MemoryError::Tainted { .. })));
+    assert_eq!(bench.file(path), None);
+    put(&mut memory, path, &text, said_by(Speaker::Person));
     put(&mut memory, "d.md", &about("project"), tool());
     assert_eq!(unconfirmed(&memory), ["d.md"]);
     forget(&mut memory, "d.md");
