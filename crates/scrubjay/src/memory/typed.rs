@@ -18,6 +18,9 @@ use unicode_normalization::UnicodeNormalization as _;
 /// Tools whose answers are the engine's own words.
 const OWN: &[&str] = &["remember", "forget", "Tasks", "Plan"];
 
+/// Places of a table that says which runs of words may be known.
+const MAYBE: usize = 1 << 16;
+
 /// A part of a user's message, in its order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part {
@@ -181,8 +184,8 @@ fn said<'a>(records: &'a [Record], id: &MessageId) -> Option<&'a Arc<Message>> {
 struct Reader<'a> {
     limits: &'a Limits,
     labels: &'a BTreeMap<&'a MessageId, &'a [SpanLabel]>,
-    /// Foreign texts so far.
-    foreign: Vec<String>,
+    /// Foreign texts so far, as they are compared.
+    foreign: Vec<Vec<char>>,
     /// Whether anything foreign has entered.
     tainted: bool,
     /// The model's last words since the user's last message.
@@ -192,7 +195,7 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn hear(&mut self, text: String) {
         self.tainted = true;
-        self.foreign.push(text);
+        self.foreign.push(Plain::of(&text).chars);
     }
 
     fn model(&mut self, message: &Arc<Message>) {
@@ -208,7 +211,7 @@ impl Reader<'_> {
         self.answer = Some(AssistantAnswer { message: message.clone(), tainted });
         // Whoever has heard something foreign may repeat it.
         if tainted {
-            self.foreign.push(text);
+            self.foreign.push(Plain::of(&text).chars);
         }
     }
 
@@ -373,7 +376,7 @@ impl<'a> Spans<'a> {
     }
 
     /// Runs of words that a foreign block showed before: repeated, not typed.
-    fn mark_echoes(&mut self, foreign: &[String], limits: &Limits) {
+    fn mark_echoes(&mut self, foreign: &[Vec<char>], limits: &Limits) {
         let width = usize::try_from(limits.typed_echo_chars).unwrap_or(usize::MAX);
         for part in self.typed() {
             let plain = Plain::of(&self.text[part.clone()]);
@@ -446,7 +449,7 @@ impl Plain {
     }
 
     /// The bytes of every run of `width` that stands in one of these texts too. Wide characters count twice.
-    fn echoes(&self, others: &[String], width: usize) -> Vec<Range<usize>> {
+    fn echoes(&self, others: &[Vec<char>], width: usize) -> Vec<Range<usize>> {
         let wide = |c: &char| 1 + usize::from(*c >= '\u{2e80}');
         let total: usize = self.chars.iter().map(wide).sum();
         if total < width {
@@ -456,13 +459,17 @@ impl Plain {
         let share = self.chars.iter().filter(|c| wide(c) == 2).count() * 2 > self.chars.len();
         let run = if share { width.div_ceil(2) } else { width };
         let mut windows: HashSet<u64> = HashSet::new();
+        // Most runs of the others are none of ours, and one bit says so.
+        let mut maybe = vec![false; MAYBE];
+        let bit = |hash: u64| (hash >> 32) as usize % MAYBE;
         rolling(&self.chars, run, |_, hash| {
             windows.insert(hash);
+            maybe[bit(hash)] = true;
         });
         let mut seen: HashSet<u64> = HashSet::new();
         for other in others {
-            rolling(&Plain::of(other).chars, run, |_, hash| {
-                if windows.contains(&hash) {
+            rolling(other, run, |_, hash| {
+                if maybe[bit(hash)] && windows.contains(&hash) {
                     seen.insert(hash);
                 }
             });

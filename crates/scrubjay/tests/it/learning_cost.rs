@@ -275,7 +275,6 @@ fn money<'a>(calls: impl Iterator<Item = &'a Called>) -> f64 {
     calls.map(|called| called.money.unwrap()).sum()
 }
 
-// spec: E1
 #[tokio::test]
 async fn learning_costs_less_than_a_tenth_of_an_afternoon() {
     let catalogue = Catalogue::built_in().unwrap();
@@ -313,6 +312,5 @@ async fn learning_costs_less_than_a_tenth_of_an_afternoon() {
     let kept = memory.with(|memory| memory.list().count());
     assert_eq!(kept, TURNS.iter().filter(|(_, lesson)| lesson.is_some()).count());
     let (small, own) = (money(learned()), money(called.iter().copied().filter(|called| called.is_main())));
-    println!("learning {small:.4} of {own:.4} dollars: {:.1} %, {} calls", 100.0 * small / own, learned().count());
     assert!(small < 0.1 * own, "learning took {small:.4} dollars of {own:.4}");
 }
