@@ -177,6 +177,9 @@ fn tell(ran: &[Ran], counted: &[f64]) {
     );
 }
 
+/// A part of what a session cost.
+type Base = fn(&Outcome) -> f64;
+
 /// What learning cost against the rest: what was read and written, and the part of it that was read.
 fn tell_learner(ran: &[Ran]) {
     let ours: Vec<Outcome> = ran.iter().map(|ran| ran.outcome.clone()).collect();
@@ -194,8 +197,8 @@ fn tell_learner(ran: &[Ran]) {
         ran.iter().map(|ran| ran.kept).sum::<usize>(),
         ran.iter().map(|ran| ran.unconfirmed).sum::<usize>(),
     );
-    let bases: [(&str, &dyn Fn(&Outcome) -> f64); 2] =
-        [("the conversation's input and output", &whole), ("its input alone, as in the table", &read)];
+    let bases: [(&str, Base); 2] =
+        [("the conversation's input and output", whole), ("its input alone, as in the table", read)];
     for (name, base) in bases {
         let shares: Vec<f64> = ours.iter().map(|one| 100.0 * one.learner / base(one)).collect();
         println!(
