@@ -135,6 +135,26 @@ pub(super) fn pointers(old: &[u8]) -> BTreeMap<String, (Pointer, String)> {
     found
 }
 
+/// The words of an index that are no lines of memories, without empty lines.
+pub(super) fn prose(old: &[u8]) -> String {
+    let is_prose = |(line, fenced): &(&[u8], bool)| *fenced || pointer(line).is_none();
+    let lines =
+        lines(old).into_iter().filter(is_prose).map(|(line, _)| String::from_utf8_lossy(line).trim_end().to_owned());
+    lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+/// What changed in the words of an index, a line each.
+pub(super) fn edited_prose(scope: &str, before: &str, after: &str) -> Vec<String> {
+    const SHOWN: usize = 200;
+    let told = |how: &str, from: &str, to: &str| -> Vec<String> {
+        let known: Vec<&str> = from.lines().collect();
+        let new = to.lines().filter(|line| !known.contains(line));
+        let short = |line: &str| line.chars().take(SHOWN).collect::<String>();
+        new.map(|line| format!("{scope}{} was edited by hand, {how}: {}", name::INDEX, short(line))).collect()
+    };
+    [told("added", before, after), told("taken out", after, before)].concat()
+}
+
 /// The index of these memories (path below the index, line), sorted by path. Prose stays where it is, lines keep their
 /// places, new ones come after the last.
 pub(super) fn rebuilt(old: &[u8], wanted: &[(String, String)]) -> Rebuilt {

@@ -71,6 +71,31 @@ impl Memory {
         Ok(in_step)
     }
 
+    /// Words between the lines of an index are the user's. A change of them by hand is kept, and the journal says so.
+    pub(super) fn note_prose(&mut self) -> Result<(), MemoryError> {
+        let (mut notices, mut news) = (Vec::new(), Vec::new());
+        let journal = Folder::open(&self.place.journal).during("keeping what was seen")?;
+        for scope in self.scopes() {
+            let seen = format!("prose{}", scope.trim_end_matches('/'));
+            let known = journal.read(&seen, self.limits.index_file_bytes).during("keeping what was seen")?;
+            let known = known.map(|loaded| String::from_utf8_lossy(&loaded.bytes).into_owned());
+            let now = self.read_index(scope)?.map(|bytes| index::prose(&bytes)).unwrap_or_default();
+            if known.as_ref() == Some(&now) {
+                continue;
+            }
+            // The first look has nothing to compare with.
+            notices.extend(known.into_iter().flat_map(|known| index::edited_prose(scope, &known, &now)));
+            news.push((seen, now));
+        }
+        // Written down first: whoever is stopped in between says it twice rather than never.
+        if !notices.is_empty() {
+            self.write_down(Cause::Outside, Vec::new(), notices)?;
+        }
+        let keep =
+            |(seen, now): &(String, String)| journal.remove(seen).and_then(|()| journal.put(seen, now.as_bytes()));
+        news.iter().try_for_each(keep).during("keeping what was seen")
+    }
+
     /// The lines of an index that do not say what their memory says; `None` if the index is just as it should be.
     fn edited_lines(&self, scope: &str, old: &[u8]) -> Option<Vec<(index::Pointer, String)>> {
         let entries = &self.scan.entries;

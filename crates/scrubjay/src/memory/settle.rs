@@ -71,6 +71,7 @@ impl Memory {
         if self.place.index == Index::Kept && !(quiet && self.is_in_step()) {
             self.look_through_shared();
             self.set_in_step(None).during("keeping what was seen")?;
+            self.note_prose()?;
             if !self.carry_over_index_edits(before, &mut repairs)? {
                 repairs.reindexed = self.reindex(before, &mut repairs.notices)?;
             }

@@ -20,6 +20,32 @@ fn words_of_a_person_stay_in_the_index() {
 }
 
 // spec: D10
+// spec: D11
+#[test]
+fn words_that_a_user_edits_in_the_index_are_kept_and_in_the_journal() {
+    let bench = Bench::new();
+    let mut memory = bench.open();
+    save(&mut memory, "a.md", &memory_text("A", "about a", "x"));
+    let lines = |memory: &mut scrubjay::memory::Memory| {
+        memory.refresh().unwrap();
+        let log = memory.log().unwrap();
+        log.into_iter()
+            .filter(|change| change.cause == Cause::Outside)
+            .flat_map(|change| change.notices)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(lines(&mut memory), Vec::<String>::new(), "the engine's own lines are no news");
+    bench.write("MEMORY.md", "- [A](a.md) — about a\n\nAsk Ada about birds.\n");
+    assert_eq!(lines(&mut memory), ["MEMORY.md was edited by hand, added: Ask Ada about birds."]);
+    save(&mut memory, "b.md", &memory_text("B", "about b", "x"));
+    assert_eq!(lines(&mut bench.open()).len(), 1, "once");
+    assert!(bench.file("MEMORY.md").unwrap().contains("Ask Ada about birds."));
+    bench.write("MEMORY.md", "- [A](a.md) — about a\n- [B](b.md) — about b\n");
+    let told = lines(&mut memory);
+    assert_eq!(told[1..], ["MEMORY.md was edited by hand, taken out: Ask Ada about birds."]);
+}
+
+// spec: D10
 // spec: X6
 #[test]
 fn an_edited_line_is_carried_over_to_its_memory() {
