@@ -14,11 +14,12 @@ use crate::ledger::breaker::{Breakers, Progress};
 use crate::memory::SharedMemory;
 use crate::memory::extraction::{self, Attendance, Grounds, Learned, LearnerAnswer, LearnerRequest, Scribe};
 use crate::memory::typed::{Conversation, UserMessage};
-use crate::message::{Message, MessageId};
+use crate::message::{Message, MessageId, ToolUse};
 use crate::model::{Ability, Model, ModelError, Reply};
 use crate::prompt::Prompt;
 use crate::prompt_cache::prices::Prices;
-use crate::tool::MemoryWriter;
+use crate::tool::{Effect, MemoryWriter};
+use crate::tools::remember::{Forget, Remember};
 use crate::transcript::{Call, Entry, Extracted, Learner, Record, Way};
 use crate::turn::{self, Halt, Stage};
 use jiff::Timestamp;
@@ -135,6 +136,16 @@ impl Session {
             memory,
             desk,
         })
+    }
+
+    /// Whether a call may want something remembered or forgotten. What such a call needs is gathered for it alone: it holds the
+    /// whole record.
+    pub(super) fn takes_note(&self, call: &ToolUse) -> bool {
+        let Some(from) = self.remembered() else { return false };
+        let tool = self.desk.tools.iter().find(|tool| tool.spec().name == call.name);
+        let effect = tool.map_or(Effect::Nothing, |tool| tool.effect(&call.input, &self.desk.dir));
+        let writes = matches!(effect, Effect::Writes(path) if path.starts_with(from.memory.dir()));
+        writes || [Remember::NAME, Forget::NAME].contains(&call.name.as_str())
     }
 
     /// Whoever takes down what the model wants remembered: the main agent's alone.

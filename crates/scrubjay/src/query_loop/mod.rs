@@ -273,7 +273,7 @@ impl Session {
         let (gate, stage) = (&self.desk.gate, Stage::Front(self.scene()));
         let summoner = self.summoner();
         let summon = summoner.as_ref().map(|summoner| summoner as &dyn Summon);
-        let writer = self.memory_writer();
+        let writer = if calls.iter().any(|call| self.takes_note(call)) { self.memory_writer() } else { None };
         let memory = writer.as_ref().map(|writer| writer as &dyn MemoryWriter);
         let hand = Hand { gate, seen: &seen, occasion, cancel, stage, view, summon, memory };
         let round = turn::run_tools(&self.desk, &calls, &hand).await;
