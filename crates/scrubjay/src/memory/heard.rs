@@ -44,7 +44,7 @@ pub(super) fn sources(occasion: &Occasion, memory: &Path) -> Vec<Source> {
 }
 
 /// Whose words a tool brings.
-fn speaker(tool: &str) -> Speaker {
+pub(super) fn speaker(tool: &str) -> Speaker {
     match tool {
         "Read" => Speaker::File,
         "WebFetch" | "WebSearch" => Speaker::Web,

@@ -27,7 +27,7 @@ pub struct Checked {
 
 /// Of a statement's words, in percent, that stand in one paragraph of an instruction file when it says nothing new.
 const REPEATED: usize = 80;
-/// With fewer words all of them must stand in one line, and one word alone says nothing.
+/// With fewer words two texts are alike by chance.
 const FEW_WORDS: usize = 3;
 /// How much of a quotation is shown where it is not found.
 const SHOWN_CHARS: usize = 120;
@@ -98,12 +98,7 @@ fn repeats(draft: &Draft, instructions: &str) -> bool {
     let words = content_words(statement(draft));
     let told = |part: &str| 100 * words.intersection(&content_words(part)).count() / words.len().max(1) >= REPEATED;
     let parts = |paragraph: &str| told(paragraph) || paragraph.lines().any(told);
-    let in_a_line = || instructions.lines().any(|line| words.is_subset(&content_words(line)));
-    match words.len() {
-        0 | 1 => false,
-        few if few < FEW_WORDS => in_a_line(),
-        _ => instructions.split("\n\n").any(parts),
-    }
+    words.len() >= FEW_WORDS && instructions.split("\n\n").any(parts)
 }
 
 /// Everything that speaks against taking a memory as the user's own word.

@@ -3,7 +3,7 @@
 
 use super::super::provenance::Speaker;
 use super::super::shown::manifest_line;
-use super::super::{SharedMemory, Team, name, scope};
+use super::super::{SharedMemory, Team, heard, name, scope};
 use super::answer::{Draft, LearnerAnswer};
 use super::request::{Passage, Reader, Shown};
 use super::{ERRAND, Grounds, Learned, apply};
@@ -230,7 +230,7 @@ fn shown(messages: &[Arc<Message>], memory: &SharedMemory, grounds: &Grounds) ->
                 for result in message.tool_results().filter(|result| !result.is_error) {
                     match calls.get(&result.call) {
                         Some(call) if is_ours(&call.input.to_string()) => {}
-                        Some(call) => add(speaker(&call.name), result.text()),
+                        Some(call) => add(heard::speaker(&call.name), result.text()),
                         None => add(Speaker::Tool("unknown".to_owned()), result.text()),
                     }
                 }
@@ -238,14 +238,5 @@ fn shown(messages: &[Arc<Message>], memory: &SharedMemory, grounds: &Grounds) ->
             Origin::Instructions | Origin::Memory | Origin::Summary | Origin::Hook | Origin::Reminder => {}
         }
     }
-    Shown { reader: Reader::Fork, passages, memories: BTreeMap::new(), listed: BTreeMap::new(), numbered: Vec::new() }
-}
-
-/// Whose words a tool brings.
-fn speaker(tool: &str) -> Speaker {
-    match tool {
-        "Read" => Speaker::File,
-        "WebFetch" | "WebSearch" => Speaker::Web,
-        name => Speaker::Tool(name.to_owned()),
-    }
+    Shown::new(Reader::Fork, passages)
 }

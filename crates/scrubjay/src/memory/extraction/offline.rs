@@ -10,7 +10,6 @@ use super::{Grounds, Learned, apply};
 use crate::message::{Block, Message, Origin, Role};
 use crate::secrets;
 use jiff::Timestamp;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Save what was said outright. Blocks.
@@ -54,7 +53,7 @@ fn shown(conversation: &Conversation, grounds: &Grounds) -> Shown {
     let day = |at: Timestamp| at.to_zoned(grounds.zone.clone()).date();
     let passage = |message: &UserMessage| Passage::new(Speaker::Person, &message.id, day(message.at), message.typed());
     let passages = conversation.pending.iter().map(passage).collect();
-    Shown { reader: Reader::Typed, passages, memories: BTreeMap::new(), listed: BTreeMap::new(), numbered: Vec::new() }
+    Shown::new(Reader::Typed, passages)
 }
 
 /// A memory of its own, unless one says the contrary: then that one says this from now on, and its history the rest.

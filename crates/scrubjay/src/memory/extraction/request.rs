@@ -84,13 +84,7 @@ pub struct LearnerRequest {
 /// Ask what the user's typed words teach. Blocks: memories are ranked.
 pub fn typed_words(conversation: &Conversation, memory: &SharedMemory, now: &Zoned, limits: &Limits) -> LearnerRequest {
     let zone = now.time_zone();
-    let mut shown = Shown {
-        reader: Reader::Typed,
-        passages: Vec::new(),
-        memories: BTreeMap::new(),
-        listed: BTreeMap::new(),
-        numbered: Vec::new(),
-    };
+    let mut shown = Shown::new(Reader::Typed, Vec::new());
     let earlier = shown.earlier(&conversation.earlier, zone, limits);
     let mut words = String::new();
     for message in &conversation.pending {
@@ -106,13 +100,7 @@ pub fn typed_words(conversation: &Conversation, memory: &SharedMemory, now: &Zon
 /// Show the exchanges that some replies belong to. Whatever comes of it is unconfirmed.
 pub fn exchanges(messages: &[&UserMessage], now: &Zoned, limits: &Limits) -> LearnerRequest {
     let zone = now.time_zone();
-    let mut shown = Shown {
-        reader: Reader::Exchange,
-        passages: Vec::new(),
-        memories: BTreeMap::new(),
-        listed: BTreeMap::new(),
-        numbered: Vec::new(),
-    };
+    let mut shown = Shown::new(Reader::Exchange, Vec::new());
     let words: String =
         messages.iter().map(|message| shown.message(message, message.answers.as_ref(), zone, limits)).collect();
     let asked = prompts::learner_words(&today(now), "", words.trim_end());
@@ -182,6 +170,11 @@ fn conversation_words(conversation: &Conversation) -> String {
 }
 
 impl Shown {
+    /// These passages, and no memories yet.
+    pub fn new(reader: Reader, passages: Vec<Passage>) -> Self {
+        Self { reader, passages, memories: BTreeMap::new(), listed: BTreeMap::new(), numbered: Vec::new() }
+    }
+
     /// One message under its number, below the answer it replies to where that is shown.
     fn message(
         &mut self,
@@ -292,13 +285,7 @@ mod tests {
 
     #[test]
     fn earlier_words_are_shown_without_pastes_and_may_be_cited() {
-        let mut shown = Shown {
-            reader: Reader::Typed,
-            passages: Vec::new(),
-            memories: BTreeMap::new(),
-            listed: BTreeMap::new(),
-            numbered: Vec::new(),
-        };
+        let mut shown = Shown::new(Reader::Typed, Vec::new());
         let messages = [
             typed("m1", &[Part::Typed("too long ago to be shown".into())]),
             typed("m2", &[Part::Typed("use jj here".into()), Part::Pasted(3)]),
