@@ -235,6 +235,8 @@ pub enum NoteKind {
     File(String),
     /// A memory to remove, by its file or name.
     Forget,
+    /// Lines that were added to the daily log, which keeps them.
+    Logged,
 }
 
 /// A note of the model's: what it wants kept or gone.

@@ -30,7 +30,15 @@ impl Keeper for SharedMemory {
                 let memory = self.clone();
                 let appending =
                     tokio::task::spawn_blocking(move || memory.with(|memory| append(memory, &inside, &change)));
-                return appending.await.unwrap_or_else(|_| Err("Writing stopped before it was done.".to_owned()));
+                let appended =
+                    appending.await.unwrap_or_else(|_| Err("Writing stopped before it was done.".to_owned()));
+                let mut kept = appended?;
+                // The log keeps the note; what the user typed is read at once, as after any other.
+                if let Some(writer) = writer {
+                    let note = MemoryNote { kind: NoteKind::Logged, text: String::new() };
+                    kept.told.extend(Some(writer.write(note).await?).filter(|told| !told.is_empty()));
+                }
+                return Ok(kept);
             }
             if inside.rsplit('/').next().is_some_and(name::is_index) {
                 return Err(prompts::MEMORY_INDEX_REFUSED.trim_end().to_owned());

@@ -46,6 +46,7 @@ impl Notebook {
         let done = match (&note.kind, &wanted) {
             (NoteKind::Forget, Some(path)) => learned.removed.iter().any(|gone| gone.path == *path),
             (NoteKind::Forget, None) => false,
+            (NoteKind::Logged, _) => true,
             _ => learned.saved.iter().any(|saved| self.says(&saved.topic, &note)),
         };
         if !done {

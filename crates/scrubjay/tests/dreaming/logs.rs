@@ -98,6 +98,8 @@ async fn logged_day(home: Home, clock: &FixedClock) -> Home {
     story.ask(SAID).await.unwrap();
     assert!(story.session.wait_for_background(LONG).await.unwrap());
     assert_eq!(model.prompts().len(), 4, "the learner looks, and nobody dreams: today is still being written");
+    let place = model.prompts().iter().position(is_learner);
+    assert_eq!(place, Some(1), "at once, after the first line that was logged");
     let learned = model.prompts().into_iter().find(is_learner).unwrap().history[0].text();
     assert!(learned.contains(SAID) && !learned.contains(SEEN), "what was typed, not what was logged: {learned}");
     story.check();

@@ -52,7 +52,7 @@ pub enum Kept {
 pub fn topic_of_note(note: &MemoryNote, limits: &Limits) -> Topic {
     match &note.kind {
         NoteKind::File(_) => Topic::read(&note.text, limits),
-        NoteKind::Words | NoteKind::Forget => topic_of(&note.text),
+        NoteKind::Words | NoteKind::Forget | NoteKind::Logged => topic_of(&note.text),
     }
 }
 
@@ -85,7 +85,7 @@ pub fn keep(memory: &SharedMemory, note: &MemoryNote, by: &NoteWriter) -> Result
                 keep_new(memory, &topic.file_name(), &topic.text(), by)
             }
             NoteKind::File(path) => keep_file(memory, path, &note.text, by),
-            NoteKind::Forget => Err("a memory that is to go is not kept".to_owned()),
+            NoteKind::Forget | NoteKind::Logged => Err("this note keeps nothing".to_owned()),
         }
     })
 }
