@@ -259,23 +259,8 @@ impl Lesson {
 
     /// What was typed and not looked at yet.
     pub(super) async fn pending(&self, cursor: &Cursor) -> Conversation {
-        let (lesson, reached) = (self.clone(), cursor.reached.clone());
-        let reading = tokio::task::spawn_blocking(move || {
-            let after = reached.or_else(|| lesson.last_looked());
-            lesson.conversation(after.as_ref())
-        });
-        reading.await.unwrap_or_default()
-    }
-
-    /// The last message that was looked at, by the transcript or, where a kill came between, by the memory's journal. Blocks.
-    fn last_looked(&self) -> Option<MessageId> {
-        let journal = self.memory.with(|memory| memory.learned_upto(&self.grounds.session)).ok().flatten();
-        let place = |id: &Option<MessageId>| {
-            let is_it =
-                |record: &Record| matches!(&record.entry, Entry::Said(message) if Some(&message.id) == id.as_ref());
-            self.records.iter().rposition(is_it)
-        };
-        if place(&journal) > place(&self.extracted) { journal } else { self.extracted.clone() }
+        let (lesson, after) = (self.clone(), cursor.reached.clone().or_else(|| self.extracted.clone()));
+        tokio::task::spawn_blocking(move || lesson.conversation(after.as_ref())).await.unwrap_or_default()
     }
 
     /// After an answer, beside the conversation.
@@ -337,8 +322,7 @@ impl Lesson {
     pub(super) async fn offline(&self, conversation: &Conversation) -> Result<Learned, String> {
         let (lesson, conversation) = (self.clone(), conversation.clone());
         let looking = tokio::task::spawn_blocking(move || {
-            let grounds = Grounds { upto: Some(lesson.upto.clone()), ..lesson.grounds };
-            extraction::offline(&conversation, &lesson.memory, &grounds).map_err(|error| error.to_string())
+            extraction::offline(&conversation, &lesson.memory, &lesson.grounds).map_err(|error| error.to_string())
         });
         let learned = looking.await.unwrap_or_else(|error| Err(error.to_string()))?;
         tell(&learned, &self.desk.events);
@@ -382,8 +366,8 @@ impl Lesson {
     async fn apply(&self, answer: LearnerAnswer, request: LearnerRequest) -> Result<Learned, String> {
         let lesson = self.clone();
         let applying = tokio::task::spawn_blocking(move || {
-            let grounds = Grounds { upto: Some(lesson.upto.clone()), ..lesson.grounds };
-            extraction::apply(&answer, &request.shown, &grounds, &lesson.memory).map_err(|error| error.to_string())
+            extraction::apply(&answer, &request.shown, &lesson.grounds, &lesson.memory)
+                .map_err(|error| error.to_string())
         });
         let learned = applying.await.unwrap_or_else(|error| Err(error.to_string()))?;
         // At once: a look back may take a while.
