@@ -16,19 +16,36 @@ pub enum Verdict {
     Deny(String),
 }
 
+/// Whether a call that goes ahead was approved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Approval {
+    /// It was free.
+    NotNeeded,
+    /// The user or one of their hooks said yes to this call.
+    Given,
+}
+
 /// A decision over effects. Cheap to clone.
 #[derive(Clone)]
 pub struct Gate {
     name: Arc<str>,
     decide: Arc<Decision>,
+    confines: Arc<Confines>,
 }
 
 type Decision = dyn Fn(&str, &Effect) -> Verdict + Send + Sync;
+type Confines = dyn Fn(&str, &Effect, Approval) -> bool + Send + Sync;
 
 impl Gate {
     /// A gate of one's own: tool name and effect in, verdict out.
     pub fn new(decide: impl Fn(&str, &Effect) -> Verdict + Send + Sync + 'static) -> Self {
-        Self { name: Arc::from("custom"), decide: Arc::new(decide) }
+        Self { name: Arc::from("custom"), decide: Arc::new(decide), confines: Arc::new(|_, _, _| false) }
+    }
+
+    /// The same gate, which also says which calls must run in the read-only sandbox.
+    pub fn confining(mut self, confines: impl Fn(&str, &Effect, Approval) -> bool + Send + Sync + 'static) -> Self {
+        self.confines = Arc::new(confines);
+        self
     }
 
     /// The same gate under a name that hooks are told.
@@ -45,6 +62,11 @@ impl Gate {
     /// May this tool do this?
     pub fn decide(&self, tool: &str, effect: &Effect) -> Verdict {
         (self.decide)(tool, effect)
+    }
+
+    /// Must this run in the read-only sandbox?
+    pub fn confines(&self, tool: &str, effect: &Effect, approval: Approval) -> bool {
+        (self.confines)(tool, effect, approval)
     }
 
     /// Everything may happen.

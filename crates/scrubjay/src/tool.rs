@@ -65,6 +65,18 @@ impl Default for Occasion {
     }
 }
 
+/// What a command that a call runs is confined to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Confinement {
+    /// The read-only sandbox; without one nothing runs.
+    ReadOnly,
+    /// Whatever the session's commands are confined to.
+    #[default]
+    Usual,
+    /// Nothing: the user approved that it leaves the sandbox.
+    Outside,
+}
+
 /// What a tool call works with.
 pub struct Bench<'a> {
     /// The working directory; relative paths start here.
@@ -77,6 +89,8 @@ pub struct Bench<'a> {
     pub call: &'a ToolCallId,
     /// What was permitted: a file tool uses this path and does not look it up again, because a link may have been swapped.
     pub approved: &'a Effect,
+    /// What a command is confined to.
+    pub confinement: Confinement,
     /// What led to it.
     pub occasion: &'a Occasion,
     /// Set when the person interrupts.
@@ -87,6 +101,37 @@ pub struct Bench<'a> {
     pub summon: Option<&'a dyn Summon>,
     /// Whoever takes down notes for the memory; without one they wait for the user.
     pub memory: Option<&'a dyn MemoryWriter>,
+    /// Which of the files that it comes across it may show.
+    pub visible: &'a Visible,
+}
+
+/// Which files a search may show. Being allowed to search a folder is not being allowed to read everything in it.
+#[derive(Clone)]
+pub struct Visible(Arc<dyn Fn(&Path) -> bool + Send + Sync>);
+
+impl Visible {
+    /// Decided so.
+    pub fn new(decide: impl Fn(&Path) -> bool + Send + Sync + 'static) -> Self {
+        Self(Arc::new(decide))
+    }
+
+    /// May this file be shown?
+    pub fn shows(&self, path: &Path) -> bool {
+        (self.0)(path)
+    }
+}
+
+impl Default for Visible {
+    /// All of them.
+    fn default() -> Self {
+        Self::new(|_| true)
+    }
+}
+
+impl std::fmt::Debug for Visible {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Visible")
+    }
 }
 
 impl Bench<'_> {
@@ -271,6 +316,18 @@ pub trait Tool: Send + Sync {
 
     /// What a call with this input would do. Bad input has no effect: the call itself explains what is wrong.
     fn effect(&self, input: &Value, dir: &Path) -> Effect;
+
+    /// Why a call would fail, if that is known before the user is asked about it. `may_look` says whether files may be
+    /// read to find out.
+    fn foresee<'a>(&'a self, _: &'a Value, _: &'a Bench<'a>, _may_look: bool) -> Pending<'a, Option<ToolOutcome>> {
+        Box::pin(async { None })
+    }
+
+    /// Whether a call with this input asks to leave the sandbox that the session's commands run in. The user is asked,
+    /// whatever else is free.
+    fn leaves_sandbox(&self, _: &Value) -> bool {
+        false
+    }
 
     /// Do it. Dropping the future must leave nothing running.
     fn call<'a>(&'a self, input: &'a Value, bench: &'a Bench<'a>) -> Pending<'a, ToolOutcome>;

@@ -1,7 +1,7 @@
 //! How far an agent reaches: never further than whoever started it. Its gate asks that one's gate, and may only add a no.
 
 use super::worktree::Worktree;
-use crate::gate::{Gate, Verdict};
+use crate::gate::{Approval, Gate, Verdict};
 use crate::tool::Effect;
 use std::path::{Path, PathBuf};
 
@@ -25,8 +25,12 @@ pub struct Reach {
 impl Reach {
     /// The gate of an agent that was started from behind this one.
     pub fn gate(self, parent: Gate) -> Gate {
-        let name = parent.name().to_owned();
-        Gate::new(move |tool, effect| self.decide(tool, effect, &parent)).named(&name)
+        let (name, reads_only, above) = (parent.name().to_owned(), self.reads_only, parent.clone());
+        Gate::new(move |tool, effect| self.decide(tool, effect, &parent)).named(&name).confining(
+            move |tool, effect, approval| {
+                (reads_only && approval == Approval::NotNeeded) || above.confines(tool, effect, approval)
+            },
+        )
     }
 
     fn decide(&self, tool: &str, effect: &Effect, parent: &Gate) -> Verdict {

@@ -11,6 +11,7 @@ pub use answer::{HookOutcome, Permission, PermissionAsked};
 
 use crate::limits::Limits;
 use crate::settings::{Settings, key};
+use crate::withheld::Withheld;
 use config::Hook;
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -239,6 +240,7 @@ impl Scene<'_> {
 #[derive(Debug, Clone, Default)]
 pub struct Hooks {
     hooks: Vec<Hook>,
+    withheld: Withheld,
 }
 
 impl Hooks {
@@ -261,7 +263,12 @@ impl Hooks {
     /// Hooks from the JSON shape that other agents use, with or without the outer `hooks`.
     pub fn from_json(value: &Value, limits: &Limits) -> (Self, Vec<String>) {
         let (hooks, warnings) = config::read(value, limits);
-        (Self { hooks }, warnings)
+        (Self { hooks, withheld: Withheld::default() }, warnings)
+    }
+
+    /// The same, without these variables in their environment.
+    pub fn withholding(self, withheld: Withheld) -> Self {
+        Self { withheld, ..self }
     }
 
     /// Whether any hook could run at this event.
@@ -279,7 +286,7 @@ impl Hooks {
         }
         let told = scene.told(moment).to_string();
         let running = matching.iter().map(|hook| async {
-            let ran = process::run(hook, told.as_bytes(), scene.cwd, limits).await;
+            let ran = process::run(hook, (told.as_bytes(), &self.withheld), scene.cwd, limits).await;
             answer::read(event, hook, ran, limits)
         });
         HookOutcome::merged(futures::future::join_all(running).await)

@@ -2,6 +2,7 @@
 
 use super::config::Hook;
 use crate::limits::Limits;
+use crate::withheld::Withheld;
 use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop, ProcessGroup};
 use std::path::Path;
 use std::process::Stdio;
@@ -37,8 +38,10 @@ impl Captured {
     }
 }
 
-pub(super) async fn run(hook: &Hook, told: &[u8], dir: &Path, limits: &Limits) -> Ran {
-    let mut running = match start(hook, dir) {
+/// `given`: what it reads, and what its environment must not hold.
+pub(super) async fn run(hook: &Hook, given: (&[u8], &Withheld), dir: &Path, limits: &Limits) -> Ran {
+    let (told, withheld) = given;
+    let mut running = match start(hook, dir, withheld) {
         Ok(child) => Running { child, ended: false },
         Err(error) => return Ran::Failed(format!("cannot be started ({error})")),
     };
@@ -51,7 +54,7 @@ pub(super) async fn run(hook: &Hook, told: &[u8], dir: &Path, limits: &Limits) -
     }
 }
 
-fn start(hook: &Hook, dir: &Path) -> std::io::Result<Box<dyn ChildWrapper>> {
+fn start(hook: &Hook, dir: &Path, withheld: &Withheld) -> std::io::Result<Box<dyn ChildWrapper>> {
     let mut command = match &hook.args {
         Some(args) => {
             let mut command = Command::new(&hook.command);
@@ -60,6 +63,7 @@ fn start(hook: &Hook, dir: &Path) -> std::io::Result<Box<dyn ChildWrapper>> {
         }
         None => shell(&hook.command),
     };
+    withheld.keep_from(&mut command);
     command.current_dir(dir).env("SCRUBJAY_PROJECT_DIR", dir).env("CLAUDE_PROJECT_DIR", dir);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut wrapped = CommandWrap::from(command);

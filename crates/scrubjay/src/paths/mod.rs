@@ -6,7 +6,7 @@ mod project;
 
 pub use locking::lock_within;
 pub use private::{create_dir_private, write_private, write_private_in};
-pub use project::project_root;
+pub use project::{Repository, project_root};
 
 use crate::digest::Digest;
 use crate::limits::Limits;

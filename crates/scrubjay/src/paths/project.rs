@@ -12,6 +12,66 @@ pub fn project_root(dir: &Path) -> PathBuf {
     dir.ancestors().find_map(root_at).unwrap_or(dir)
 }
 
+/// A repository and the working tree in it that a directory lies in. Found without git: a configuration that names
+/// another working tree, and a bare repository among the files, are not asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repository {
+    /// The working tree.
+    pub top: PathBuf,
+    /// What is this working tree's own.
+    pub git_dir: PathBuf,
+    /// What all working trees share.
+    pub common: PathBuf,
+}
+
+impl Repository {
+    /// The nearest one above `dir`, or why there is none that can be worked with.
+    pub fn of(dir: &Path) -> Result<Self, String> {
+        let dir = fs::canonicalize(dir).map_err(|error| format!("{}: {error}", dir.display()))?;
+        for top in dir.ancestors() {
+            let dot_git = top.join(".git");
+            match fs::symlink_metadata(&dot_git) {
+                Ok(found) if found.is_symlink() => {
+                    return Err(format!("{} is a link, which could lead anywhere", dot_git.display()));
+                }
+                Ok(found) if found.is_dir() && is_repository(&dot_git) => {
+                    return Ok(Self { top: top.to_owned(), git_dir: dot_git.clone(), common: dot_git });
+                }
+                Ok(found) if found.is_file() => {
+                    return Self::behind(&dot_git, top)
+                        .ok_or_else(|| format!("{} names a repository that does not name it back", dot_git.display()));
+                }
+                _ => {}
+            }
+        }
+        Err(format!("{} is in no git repository", dir.display()))
+    }
+
+    /// Behind a `.git` file: that of a worktree, or that of a submodule.
+    fn behind(dot_git: &Path, top: &Path) -> Option<Self> {
+        let git_dir = pointer(dot_git, top, "gitdir:")?;
+        let common = match main_root_of(dot_git) {
+            Some(_) => pointer(&git_dir.join("commondir"), &git_dir, "")?,
+            None if submodule_checkout(&git_dir)? == top && is_repository(&git_dir) => git_dir.clone(),
+            None => return None,
+        };
+        Some(Self { top: top.to_owned(), git_dir, common })
+    }
+
+    /// Whether its objects are named by SHA-256.
+    pub(crate) fn has_sha256(&self) -> bool {
+        let config = small_file(&self.common.join("config")).unwrap_or_default().to_ascii_lowercase();
+        let format =
+            |line: &str| Some(line.trim().strip_prefix("objectformat")?.trim().strip_prefix('=')?.trim() == "sha256");
+        config.lines().any(|line| format(line) == Some(true))
+    }
+
+    /// Which files do not count here, besides what `.gitignore` says.
+    pub(crate) fn excluded(&self) -> Option<String> {
+        small_file(&self.common.join("info/exclude"))
+    }
+}
+
 fn root_at(dir: &Path) -> Option<PathBuf> {
     let dot_git = dir.join(".git");
     match fs::metadata(&dot_git) {

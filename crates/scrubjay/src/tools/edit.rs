@@ -80,27 +80,36 @@ impl Tool for Edit {
         parse::<Input>(input).map_or(Effect::Nothing, |input| Effect::Writes(resolve(dir, input.file_path)))
     }
 
+    /// A text that is not there, or a file that was not read, is no question for the user.
+    fn foresee<'a>(
+        &'a self,
+        input: &'a Value,
+        bench: &'a Bench<'a>,
+        may_look: bool,
+    ) -> Pending<'a, Option<ToolOutcome>> {
+        Box::pin(async move {
+            let input = parse::<Input>(input).ok()?;
+            let path = bench.approved_path()?;
+            if !may_look {
+                let unread = include_str!("../../prompts/tools/read_first.md").trim_end();
+                return (!bench.seen.contains_key(path))
+                    .then(|| ToolOutcome::error(format!("{}: {unread}", shown_path(path))));
+            }
+            prepared(path, &input, bench).await.err()
+        })
+    }
+
     fn call<'a>(&'a self, input: &'a Value, bench: &'a Bench<'a>) -> Pending<'a, ToolOutcome> {
         match parse::<Input>(input) {
             Err(refusal) => at_once(refusal),
             Ok(input) => {
                 let path = bench.approved_path().map_or_else(|| resolve(bench.dir, &input.file_path), Path::to_owned);
-                let (seen, limits) = (bench.seen.get(&path).cloned(), bench.limits.clone());
+                let limits = bench.limits.clone();
                 Box::pin(async move {
-                    let (looked, most) = (path.clone(), limits.read_file_bytes);
-                    let looking = tokio::task::spawn_blocking(move || standing(&looked, seen.as_ref(), most));
-                    let before = match looking.await {
-                        Ok(Standing::Known(bytes)) => bytes,
-                        Ok(Standing::Refused(why)) => return ToolOutcome::error(why),
-                        Ok(Standing::Absent) => return absent(&path),
-                        Err(_) => return ToolOutcome::error("Editing stopped before it was done."),
-                    };
-                    let changed = match change(&before, &input) {
-                        Ok(changed) => changed,
-                        Err(why) => {
-                            let name = shown_path(&path);
-                            return ToolOutcome::error(format!("{name}: {why} Nothing was changed."));
-                        }
+                    let most = limits.read_file_bytes;
+                    let (before, changed) = match prepared(&path, &input, bench).await {
+                        Ok(prepared) => prepared,
+                        Err(refusal) => return refusal,
                     };
                     let (places, snippet) =
                         (counted(changed.places, "place"), snippet(&changed, limits.read_line_chars));
@@ -115,6 +124,21 @@ impl Tool for Edit {
             }
         }
     }
+}
+
+/// The file as it is and as it would be, or why it stays as it is.
+async fn prepared(path: &Path, input: &Input, bench: &Bench<'_>) -> Result<(Vec<u8>, Changed), ToolOutcome> {
+    let (looked, seen, most) = (path.to_owned(), bench.seen.get(path).cloned(), bench.limits.read_file_bytes);
+    let looking = tokio::task::spawn_blocking(move || standing(&looked, seen.as_ref(), most));
+    let before = match looking.await {
+        Ok(Standing::Known(bytes)) => bytes,
+        Ok(Standing::Refused(why)) => return Err(ToolOutcome::error(why)),
+        Ok(Standing::Absent) => return Err(absent(path)),
+        Err(_) => return Err(ToolOutcome::error("Editing stopped before it was done.")),
+    };
+    let changed = change(&before, input)
+        .map_err(|why| ToolOutcome::error(format!("{}: {why} Nothing was changed.", shown_path(path))))?;
+    Ok((before, changed))
 }
 
 fn absent(path: &Path) -> ToolOutcome {

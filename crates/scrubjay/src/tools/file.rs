@@ -1,5 +1,6 @@
 //! Files as they are: opened without hanging, read within bounds, replaced in one move.
 
+use super::handles::{Handles, PASSING};
 use cap_std::fs::{Dir, File as CapFile, Permissions};
 use cap_tempfile::TempFile;
 use rustix::fs::{Mode, OFlags};
@@ -19,16 +20,12 @@ pub(crate) struct Loaded {
 /// Open a regular file by its resolved path, step by step without following a single link: what was decided about the
 /// path holds for the file that is read.
 pub(crate) fn open_resolved(path: &Path) -> io::Result<File> {
-    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
-        return Err(io::ErrorKind::IsADirectory.into());
-    };
-    let step = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | PASSING;
-    let mut dir = rustix::fs::open("/", OFlags::DIRECTORY | OFlags::CLOEXEC | PASSING, Mode::empty())?;
-    for part in parent.components().skip(1) {
-        dir = rustix::fs::openat(&dir, part.as_os_str(), step, Mode::empty())?;
-    }
-    let read = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    regular(File::from(rustix::fs::openat(&dir, name, read, Mode::empty())?))
+    open_with(&mut Handles::new(), path)
+}
+
+/// The same through handles that are open already.
+pub(super) fn open_with(handles: &mut Handles, path: &Path) -> io::Result<File> {
+    regular(handles.open(path)?)
 }
 
 /// Open a regular file for reading. Pipes, devices and sockets are refused instead of waited for.
@@ -55,7 +52,12 @@ fn what_it_is(kind: std::fs::FileType) -> &'static str {
     }
 }
 
-/// Read a regular file, at most `most` bytes of it. The size is looked at first, so a sparse giant costs nothing extra.
+/// Read a regular file by its resolved path, at most `most` bytes of it: no link is followed.
+pub(crate) fn load_resolved(path: &Path, most: u64) -> io::Result<Loaded> {
+    load_from(&open_resolved(path)?, most)
+}
+
+/// The same by a path that may lead over links.
 pub(super) fn load(path: &Path, most: u64) -> io::Result<Loaded> {
     load_from(&open_regular(path)?, most)
 }
@@ -99,12 +101,6 @@ fn make_dir(dir: &impl rustix::fd::AsFd, name: &std::ffi::OsStr) -> io::Result<(
     }
 }
 
-/// Directories on the way only need to be passed through, not listed, where the system can tell the difference.
-#[cfg(target_os = "linux")]
-const PASSING: OFlags = OFlags::PATH;
-#[cfg(not(target_os = "linux"))]
-const PASSING: OFlags = OFlags::empty();
-
 /// Put `bytes` in place of `name` in one move: readers see the old file or the new one, a crash leaves one of them.
 /// `check` looks at the file once more, directly before the move. Permission bits of the old file are kept.
 pub(super) fn replace(dir: &Dir, name: &Path, bytes: &[u8], check: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
@@ -137,7 +133,7 @@ pub(crate) fn explain(error: &io::Error) -> String {
         io::ErrorKind::PermissionDenied => "this user may not".to_owned(),
         _ => match rustix::io::Errno::from_io_error(error) {
             Some(rustix::io::Errno::NXIO) => "this is a socket, not a file".to_owned(),
-            Some(rustix::io::Errno::LOOP) => "its links go round in a circle".to_owned(),
+            Some(rustix::io::Errno::LOOP) => "a link is in the way, or its links go round in a circle".to_owned(),
             Some(rustix::io::Errno::NAMETOOLONG) => "its name is too long".to_owned(),
             _ => error.to_string(),
         },

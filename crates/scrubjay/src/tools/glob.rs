@@ -1,13 +1,14 @@
 //! Glob: which files have a name like this, newest first.
 
 use super::file::explain;
+use super::handles::{About, Handles};
 use super::input::{at_once, card, parse};
 use super::place::resolve;
 use super::shown::{counted, shown_path};
 use super::walk::{Hidden, apart, files};
 use crate::limits::Limits;
 use crate::model::Pending;
-use crate::tool::{Bench, Effect, Tool, ToolOutcome};
+use crate::tool::{Bench, Effect, Tool, ToolOutcome, Visible};
 use crate::transcript::ToolSpec;
 use globset::{GlobBuilder, GlobMatcher};
 use serde::Deserialize;
@@ -88,9 +89,13 @@ impl Tool for Glob {
         match parse::<Input>(input) {
             Err(refusal) => at_once(refusal),
             Ok(input) => {
-                let (dir, limits) = (bench.dir.to_owned(), bench.limits.clone());
+                let (dir, limits, visible) = (bench.dir.to_owned(), bench.limits.clone(), bench.visible.clone());
+                let (root, pattern) = input.parted(&dir);
+                // What was permitted is not looked up again.
+                let root = bench.approved_path().map_or(root, Path::to_owned);
                 Box::pin(async move {
-                    let found = apart(bench.cancel, move |stop| find(&dir, &input, &limits, stop)).await;
+                    let wanted = Wanted { dir, root, pattern, visible, input };
+                    let found = apart(bench.cancel, move |stop| find(&wanted, &limits, stop)).await;
                     found.unwrap_or_else(|| ToolOutcome::error("The search was stopped before it was done."))
                 })
             }
@@ -98,28 +103,39 @@ impl Tool for Glob {
     }
 }
 
-fn find(dir: &Path, input: &Input, limits: &Limits, stop: &CancellationToken) -> ToolOutcome {
-    let (root, pattern) = input.parted(dir);
-    if let Err(error) = std::fs::metadata(&root) {
-        return ToolOutcome::error(format!("{} cannot be searched: {}.", shown_path(&root), explain(&error)));
+/// What is looked for, and where.
+struct Wanted {
+    dir: PathBuf,
+    root: PathBuf,
+    pattern: String,
+    visible: Visible,
+    input: Input,
+}
+
+fn find(wanted: &Wanted, limits: &Limits, stop: &CancellationToken) -> ToolOutcome {
+    let Wanted { dir, root, pattern, visible, input } = wanted;
+    if let Err(error) = Handles::new().about(root) {
+        return ToolOutcome::error(format!("{} cannot be searched: {}.", shown_path(root), explain(&error)));
     }
-    let glob = match GlobBuilder::new(&pattern).literal_separator(true).build() {
+    let glob = match GlobBuilder::new(pattern).literal_separator(true).build() {
         Ok(glob) => glob.compile_matcher(),
         Err(error) => return ToolOutcome::error(format!("The pattern cannot be used: {error}.")),
     };
-    let found = fitting(&root, &glob, Hidden::from(input.hidden), stop);
+    let mut found = fitting(root, &glob, Hidden::from(input.hidden), stop);
+    found.retain(|path| visible.shows(path));
     let room = input.head_limit.unwrap_or(limits.search_results).clamp(1, limits.search_results);
     ToolOutcome::ok(told(&resolve(dir, ""), &found, usize::try_from(room).unwrap_or(usize::MAX)))
 }
 
 /// Newest first, then by name.
 fn fitting(root: &Path, glob: &GlobMatcher, hidden: Hidden, stop: &CancellationToken) -> Vec<PathBuf> {
+    let mut handles = Handles::new();
     let mut found: Vec<(Reverse<SystemTime>, PathBuf)> = files(root, hidden)
         .take_while(|_| !stop.is_cancelled())
         .filter(|entry| glob.is_match(entry.path().strip_prefix(root).unwrap_or(entry.path())))
-        .map(|entry| {
-            let changed = entry.metadata().ok().and_then(|data| data.modified().ok());
-            (Reverse(changed.unwrap_or(SystemTime::UNIX_EPOCH)), entry.into_path())
+        .filter_map(|entry| {
+            let about = handles.about(entry.path()).ok().filter(About::is_file)?;
+            Some((Reverse(about.changed_at()), entry.into_path()))
         })
         .collect();
     found.sort();

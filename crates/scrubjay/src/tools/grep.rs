@@ -1,6 +1,7 @@
 //! Grep: which lines of which files match, on ripgrep's libraries, without a process.
 
 use super::file::explain;
+use super::handles::{Handles, is_gone};
 use super::input::{at_once, card, parse};
 use super::looking::Past;
 use super::place::resolve;
@@ -8,7 +9,7 @@ use super::shown::{counted, cut, shown, shown_path};
 use super::walk::{Hidden, Stoppable, apart, files};
 use crate::limits::Limits;
 use crate::model::Pending;
-use crate::tool::{Bench, Effect, Tool, ToolOutcome};
+use crate::tool::{Bench, Effect, Tool, ToolOutcome, Visible};
 use crate::transcript::ToolSpec;
 use globset::{GlobBuilder, GlobMatcher};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
@@ -100,8 +101,11 @@ impl Tool for Grep {
             Err(refusal) => at_once(refusal),
             Ok(input) => {
                 let (dir, limits, past) = (bench.dir.to_owned(), bench.limits.clone(), self.past.clone());
+                let visible = bench.visible.clone();
+                let root = bench.approved_path().map(Path::to_owned);
+                let root = root.unwrap_or_else(|| resolve(&dir, input.path.as_deref().unwrap_or_default()));
                 Box::pin(async move {
-                    let around = Around { dir, limits, past };
+                    let around = Around { dir, root, limits, past, visible };
                     let searched = apart(bench.cancel, move |stop| search(&around, &input, stop)).await;
                     searched.unwrap_or_else(|| ToolOutcome::error("The search was stopped before it was done."))
                 })
@@ -113,15 +117,18 @@ impl Tool for Grep {
 /// Where a search happens, and within what.
 struct Around {
     dir: PathBuf,
+    /// What was permitted, and is not looked up again.
+    root: PathBuf,
     limits: Limits,
     past: Option<Past>,
+    visible: Visible,
 }
 
 fn search(around: &Around, input: &Input, stop: &CancellationToken) -> ToolOutcome {
-    let Around { dir, limits, past } = around;
-    let root = resolve(dir, input.path.as_deref().unwrap_or_default());
-    if let Err(error) = std::fs::metadata(&root) {
-        return ToolOutcome::error(format!("{} cannot be searched: {}.", shown_path(&root), explain(&error)));
+    let Around { dir, root, limits, past, visible } = around;
+    let mut handles = Handles::new();
+    if let Err(error) = handles.about(root) {
+        return ToolOutcome::error(format!("{} cannot be searched: {}.", shown_path(root), explain(&error)));
     }
     let prepared = matcher(input, limits).and_then(|matcher| Ok((matcher, wanted(input)?)));
     let (matcher, wanted) = match prepared {
@@ -134,19 +141,20 @@ fn search(around: &Around, input: &Input, stop: &CancellationToken) -> ToolOutco
     let mut before = Found { keeps: Keeps::Last, ..Found::with_room(input.output, room, limits.search_line_chars) };
     let mut searcher = searcher(input, limits);
     let here = resolve(dir, "");
-    for entry in files(&root, Hidden::from(input.hidden)) {
+    for entry in files(root, Hidden::from(input.hidden)) {
         if stop.is_cancelled() {
             break;
         }
         let path = entry.path();
-        if wanted.as_ref().is_some_and(|glob| !fits(glob, &root, path)) {
+        if wanted.as_ref().is_some_and(|glob| !fits(glob, root, path)) || !visible.shows(path) {
             continue;
         }
         let name = shown_path(path.strip_prefix(&here).unwrap_or(path));
         let is_past = past.as_ref().is_some_and(|past| past.holds(path));
         let mut lines = Lines::of(&name, if is_past { &mut before } else { &mut found }, stop);
-        let searched = Stoppable::open(path, stop).and_then(|file| searcher.search_reader(&matcher, file, &mut lines));
-        if searched.is_err() {
+        let opened = Stoppable::open(&mut handles, path, stop);
+        let searched = opened.and_then(|file| searcher.search_reader(&matcher, file, &mut lines));
+        if searched.is_err_and(|error| !is_gone(&error)) {
             found.unread.push(name);
         }
     }

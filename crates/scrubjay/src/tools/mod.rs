@@ -13,6 +13,7 @@ pub mod tasks;
 pub mod write;
 
 mod file;
+mod handles;
 pub(crate) mod input;
 mod keeper;
 mod place;
@@ -20,7 +21,7 @@ mod picture;
 mod shown;
 mod walk;
 
-pub(crate) use file::{explain, load_from, open_resolved};
+pub(crate) use file::{explain, load_from, load_resolved, open_resolved};
 pub use keeper::{Keeper, Kept, Replacement};
 pub use place::resolve;
 pub(crate) use place::resolve_as_system;
@@ -29,6 +30,7 @@ pub(crate) use walk::{Hidden, files};
 
 use crate::limits::Limits;
 use crate::tool::Tool;
+use crate::withheld::Withheld;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -56,6 +58,20 @@ pub fn kept_by(keeper: Option<Arc<dyn Keeper>>, skills: &[PathBuf], limits: &Lim
     }
     if let Some(skill) = skill::Skill::in_dirs(skills, limits) {
         tools.push(Arc::new(skill));
+    }
+    tools
+}
+
+/// The same tools, with a shell whose commands are confined and do not get these variables.
+pub fn with_shell(
+    mut tools: Vec<Arc<dyn Tool>>,
+    confined: Option<&shell::sandbox::Confined>,
+    withheld: &Withheld,
+) -> Vec<Arc<dyn Tool>> {
+    let shell = confined.cloned().map_or_else(shell::Bash::new, shell::Bash::confined);
+    let shell: Arc<dyn Tool> = Arc::new(shell.withholding(withheld.clone()));
+    for tool in tools.iter_mut().filter(|tool| tool.spec().name == shell.spec().name) {
+        *tool = shell.clone();
     }
     tools
 }

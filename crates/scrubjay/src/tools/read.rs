@@ -1,6 +1,7 @@
 //! Read: a file, one page at a time, with line numbers.
 
-use super::file::{Loaded, explain, load};
+use super::file::{Loaded, explain, load_resolved};
+use super::handles::names_in;
 use super::input::{at_once, card, parse};
 use super::picture::{base64, media_type};
 use super::place::resolve;
@@ -9,7 +10,7 @@ use crate::digest::Digest;
 use crate::limits::Limits;
 use crate::message::Block;
 use crate::model::Pending;
-use crate::tool::{Bench, Effect, Tool, ToolOutcome};
+use crate::tool::{Bench, Effect, Tool, ToolOutcome, Visible};
 use crate::transcript::ToolSpec;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -65,9 +66,9 @@ impl Tool for Read {
             Err(refusal) => at_once(refusal),
             Ok(input) => {
                 let path = bench.approved_path().map_or_else(|| resolve(bench.dir, &input.file_path), Path::to_owned);
-                let limits = bench.limits.clone();
+                let (limits, visible) = (bench.limits.clone(), bench.visible.clone());
                 Box::pin(async move {
-                    let reading = tokio::task::spawn_blocking(move || read(&path, &input, &limits));
+                    let reading = tokio::task::spawn_blocking(move || read(&path, &input, &limits, &visible));
                     reading.await.unwrap_or_else(|_| ToolOutcome::error("Reading stopped before it was done."))
                 })
             }
@@ -75,11 +76,12 @@ impl Tool for Read {
     }
 }
 
-fn read(path: &Path, input: &Input, limits: &Limits) -> ToolOutcome {
-    match load(path, limits.read_file_bytes) {
+fn read(path: &Path, input: &Input, limits: &Limits, visible: &Visible) -> ToolOutcome {
+    match load_resolved(path, limits.read_file_bytes) {
         Ok(loaded) => show(path, &loaded, input, limits),
         Err(error) => {
-            let near = if error.kind() == std::io::ErrorKind::NotFound { near_names(path) } else { String::new() };
+            let near =
+                if error.kind() == std::io::ErrorKind::NotFound { near_names(path, visible) } else { String::new() };
             ToolOutcome::error(format!("{} cannot be read: {}.{near}", shown_path(path), explain(&error)))
         }
     }
@@ -193,21 +195,18 @@ fn as_size(number: u64) -> usize {
 }
 
 /// Names in the same directory that look like the one that is missing.
-fn near_names(path: &Path) -> String {
+fn near_names(path: &Path, visible: &Visible) -> String {
     const LOOKED_AT: usize = 2_000;
     const NAMED: usize = 3;
     let (Some(parent), Some(wanted)) = (path.parent(), path.file_name()) else { return String::new() };
     let wanted = wanted.to_string_lossy().to_lowercase();
-    let Ok(entries) = std::fs::read_dir(parent) else {
+    let Ok(entries) = names_in(parent) else {
         return format!(" Its directory {} does not exist either.", shown_path(parent));
     };
     let mut near: Vec<(usize, String)> = entries
         .take(LOOKED_AT)
-        .flatten()
-        .map(|entry| {
-            let name = entry.file_name();
-            (distance(&wanted, &name.to_string_lossy().to_lowercase()), shown_path(Path::new(&name)))
-        })
+        .filter(|name| visible.shows(&parent.join(name)))
+        .map(|name| (distance(&wanted, &name.to_string_lossy().to_lowercase()), shown_path(Path::new(&name))))
         .filter(|(distance, _)| *distance <= wanted.chars().count() / 3 + 1)
         .collect();
     near.sort();

@@ -1,6 +1,6 @@
 //! Skill: instructions for a kind of task, kept in `SKILL.md` folders, loaded when they are needed.
 
-use super::file::{explain, load};
+use super::file::{explain, load, load_resolved};
 use super::input::{at_once, card, parse};
 use super::place::resolve;
 use super::shown::{counted, cut, shown, shown_path};
@@ -118,7 +118,8 @@ impl Tool for Skill {
 }
 
 fn text(file: &Path, most: u64) -> ToolOutcome {
-    let loaded = if is_itself(file) { load(file, most) } else { Err(std::io::Error::other("it is a link now")) };
+    let loaded =
+        if is_itself(file) { load_resolved(file, most) } else { Err(std::io::Error::other("it is a link now")) };
     match loaded {
         Err(error) => ToolOutcome::error(format!("{} cannot be loaded: {}.", shown_path(file), explain(&error))),
         Ok(loaded) => {

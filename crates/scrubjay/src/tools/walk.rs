@@ -1,6 +1,7 @@
 //! Walking a directory tree: ignored and hidden files left out, links not followed, nothing that could hang opened.
 
-use super::file::open_regular;
+use super::file::open_with;
+use super::handles::Handles;
 use ignore::{DirEntry, Walk, WalkBuilder};
 use std::io::{self, Read};
 use std::path::Path;
@@ -22,6 +23,9 @@ impl From<Option<bool>> for Hidden {
 }
 
 /// Every regular file below `root`, in a stable order. A root that is a file is that file.
+///
+/// The walk goes by paths, so a link that is swapped in meanwhile can make it name files from elsewhere. Look at each
+/// through [`Handles`] before anything of it is shown, its name included.
 pub(crate) fn files(root: &Path, hidden: Hidden) -> impl Iterator<Item = DirEntry> {
     walk(root, hidden).flatten().filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()))
 }
@@ -60,9 +64,9 @@ pub(super) struct Stoppable<'a> {
 }
 
 impl<'a> Stoppable<'a> {
-    /// Open a file to search in.
-    pub(super) fn open(path: &Path, stop: &'a CancellationToken) -> io::Result<Self> {
-        Ok(Self { file: open_regular(path)?, stop })
+    /// Open a file to search in, without following a link.
+    pub(super) fn open(handles: &mut Handles, path: &Path, stop: &'a CancellationToken) -> io::Result<Self> {
+        Ok(Self { file: open_with(handles, path)?, stop })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Write: a whole file, new or replaced, in one move.
 
-use super::file::{explain, load, parent_of, replace};
+use super::file::{explain, load_resolved, parent_of, replace};
 use super::input::{at_once, card, parse};
 use super::keeper::{self, Keeper, Replacement};
 use super::place::resolve;
@@ -41,7 +41,7 @@ pub(super) enum Standing {
 /// Look at a file before changing it. `seen` is the digest of what the model saw of it.
 pub(super) fn standing(path: &Path, seen: Option<&Digest>, most: u64) -> Standing {
     let refused = |why: &str| Standing::Refused(format!("{}: {}", shown_path(path), why.trim_end()));
-    match load(path, most) {
+    match load_resolved(path, most) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Standing::Absent,
         Err(error) => refused(&format!("cannot be changed, {}.", explain(&error))),
         Ok(loaded) if !loaded.whole => {
@@ -59,7 +59,7 @@ pub(super) fn standing(path: &Path, seen: Option<&Digest>, most: u64) -> Standin
 
 /// Put new bytes where `before` was (`None`: nothing). Refuses when something else is there by the time of the move.
 pub(super) fn put(path: &Path, before: Option<&[u8]>, bytes: &[u8], most: u64) -> Result<Digest, String> {
-    let unchanged = || match (before, load(path, most)) {
+    let unchanged = || match (before, load_resolved(path, most)) {
         (None, Err(error)) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         (Some(before), Ok(now)) if now.whole && now.bytes == before => Ok(()),
         _ => Err(io::Error::other("it changed in this very moment; read it again")),
@@ -107,6 +107,19 @@ impl Tool for Write {
 
     fn effect(&self, input: &Value, dir: &Path) -> Effect {
         parse::<Input>(input).map_or(Effect::Nothing, |input| Effect::Writes(resolve(dir, input.file_path)))
+    }
+
+    /// A file that was not read, or changed since, is no question for the user.
+    fn foresee<'a>(&'a self, _: &'a Value, bench: &'a Bench<'a>, may_look: bool) -> Pending<'a, Option<ToolOutcome>> {
+        Box::pin(async move {
+            let path = bench.approved_path().filter(|_| may_look)?.to_owned();
+            let (seen, most) = (bench.seen.get(&path).cloned(), bench.limits.read_file_bytes);
+            let looking = tokio::task::spawn_blocking(move || standing(&path, seen.as_ref(), most));
+            match looking.await {
+                Ok(Standing::Refused(why)) => Some(ToolOutcome::error(why)),
+                _ => None,
+            }
+        })
     }
 
     fn call<'a>(&'a self, input: &'a Value, bench: &'a Bench<'a>) -> Pending<'a, ToolOutcome> {

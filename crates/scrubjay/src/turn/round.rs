@@ -4,12 +4,13 @@ use super::Stage;
 use crate::desk::{Consent, Desk, Request};
 use crate::digest::{Digest, FilesSeen};
 use crate::event::Event;
-use crate::gate::{Gate, Verdict};
+use crate::gate::{Approval, Gate, Verdict};
 use crate::hooks::{HookOutcome, Moment, Permission};
 use crate::message::{Block, ToolResult, ToolUse};
 use crate::model::Pending;
+use crate::permission::OUTSIDE;
 use crate::prompts;
-use crate::tool::{Bench, Effect, MemoryWriter, Occasion, Summon, Tool, ToolOutcome};
+use crate::tool::{Bench, Confinement, Effect, MemoryWriter, Occasion, Summon, Tool, ToolOutcome, Visible};
 use crate::transcript::{Hiding, View};
 use futures::FutureExt as _;
 use futures::StreamExt as _;
@@ -149,12 +150,13 @@ async fn run_one(desk: &Desk, call: &ToolUse, hand: &Hand<'_>, seen: &FilesSeen)
     let started = Event::ToolStarted { call: call.id.clone(), tool: call.name.clone(), summary };
     hand.stage.emit(desk, started);
     let worked = async {
-        let effect = match permitted(desk, &mut call, hand, &mut hooked).await {
-            Err(reason) => return (ToolOutcome::error(reason), Fate::Denied, Effect::Nothing),
-            Ok(effect) => effect,
+        let permit = match permitted(desk, &mut call, hand, seen, &mut hooked).await {
+            Err(Obstacle::Refused(reason)) => return (ToolOutcome::error(reason), Fate::Denied, Effect::Nothing),
+            Err(Obstacle::Foreseen(outcome)) => return (*outcome, Fate::Ran, Effect::Nothing),
+            Ok(permit) => permit,
         };
-        let outcome = perform(desk, (&call, &effect), hand, seen).await;
-        (heard_afterwards(desk, &call, outcome, hand, &mut hooked).await, Fate::Ran, effect)
+        let outcome = perform(desk, (&call, &permit), hand, seen).await;
+        (heard_afterwards(desk, &call, outcome, hand, &mut hooked).await, Fate::Ran, permit.effect)
     };
     let (outcome, fate, effect) = tokio::select! {
         biased;
@@ -163,6 +165,10 @@ async fn run_one(desk: &Desk, call: &ToolUse, hand: &Hand<'_>, seen: &FilesSeen)
     };
     let text = outcome.parts.iter().filter_map(Block::as_text).collect::<Vec<_>>().join("\n");
     outcome.notices.iter().for_each(|notice| hand.stage.emit(desk, Event::Notice(notice.clone())));
+    if fate == Fate::Denied {
+        let (call, tool, input) = (call.id.clone(), call.name.clone(), call.input.clone());
+        hand.stage.emit(desk, Event::ToolRefused { call, tool, input, reason: text.clone() });
+    }
     let (id, tool, is_error) = (call.id.clone(), call.name.clone(), outcome.is_error);
     hand.stage.emit(desk, Event::ToolFinished { call: id, tool, is_error, text });
     let wrote = match effect {
@@ -172,36 +178,103 @@ async fn run_one(desk: &Desk, call: &ToolUse, hand: &Hand<'_>, seen: &FilesSeen)
     Finished { call, outcome, wrote, fate, hooked }
 }
 
+/// What a call may do, and what the commands it runs are confined to.
+struct Permit {
+    effect: Effect,
+    confinement: Confinement,
+}
+
+/// Why a call does not happen.
+enum Obstacle {
+    Refused(String),
+    /// It would fail, so nobody is asked about it.
+    Foreseen(Box<ToolOutcome>),
+}
+
 /// Hooks first, then the gate, then the person. A hook may change the input, so the effect is that of what it left.
-async fn permitted(desk: &Desk, call: &mut ToolUse, hand: &Hand<'_>, hooked: &mut Hooked) -> Result<Effect, String> {
+async fn permitted(
+    desk: &Desk,
+    call: &mut ToolUse,
+    hand: &Hand<'_>,
+    seen: &FilesSeen,
+    hooked: &mut Hooked,
+) -> Result<Permit, Obstacle> {
     let mut heard = heard_before(desk, call, hand).await;
     hooked.take(desk, &mut heard);
     if let Some(reason) = heard.blocked {
-        return Err(reason);
+        return Err(Obstacle::Refused(reason));
     }
     if let Some(input) = heard.updated_input {
         call.input = input;
     }
     let effect = effect_of(desk, call);
+    let leaves = find(desk, call).is_some_and(|tool| tool.leaves_sandbox(&call.input));
     let said = heard.permission.map(|asked| (asked.permission, asked.reason));
-    let verdict = match (hand.gate.decide(&call.name, &effect), said) {
-        (_, Some((Permission::Deny, reason))) => Verdict::Deny(reason),
-        (Verdict::Ask, Some((Permission::Allow, _))) => Verdict::Allow,
-        (Verdict::Allow, Some((Permission::Ask, _))) => Verdict::Ask,
-        (verdict, _) => verdict,
+    let (verdict, approval) = match (hand.gate.decide(&call.name, &effect), said) {
+        (_, Some((Permission::Deny, reason))) => (Verdict::Deny(reason), Approval::NotNeeded),
+        (Verdict::Ask, Some((Permission::Allow, _))) if !leaves => (Verdict::Allow, Approval::Given),
+        (Verdict::Allow, Some((Permission::Ask, _))) => (Verdict::Ask, Approval::NotNeeded),
+        (Verdict::Allow, _) if leaves => (Verdict::Ask, Approval::NotNeeded),
+        (verdict, _) => (verdict, Approval::NotNeeded),
     };
-    match verdict {
-        Verdict::Allow => Ok(effect),
-        Verdict::Deny(reason) => Err(reason),
+    let approval = match verdict {
+        Verdict::Allow => approval,
+        Verdict::Deny(reason) => return Err(Obstacle::Refused(reason)),
         Verdict::Ask => {
-            let (tool, input, by) = (call.name.clone(), call.input.clone(), hand.occasion.errand.clone());
-            let request = Request { tool, input, effect: effect.clone(), by };
-            match desk.person.ask(request).await {
-                Consent::Granted => Ok(effect),
-                Consent::Declined(reason) => Err(reason),
+            if let Some(outcome) = foreseen(desk, (call, &effect), hand, seen).await {
+                return Err(Obstacle::Foreseen(Box::new(outcome)));
+            }
+            match desk.person.ask(request(call, &effect, hand, leaves)).await {
+                Consent::Granted => Approval::Given,
+                Consent::Declined(reason) => return Err(Obstacle::Refused(reason)),
             }
         }
-    }
+    };
+    let confinement = match hand.gate.confines(&call.name, &effect, approval) {
+        true => Confinement::ReadOnly,
+        false if leaves => Confinement::Outside,
+        false => Confinement::Usual,
+    };
+    Ok(Permit { effect, confinement })
+}
+
+/// Leaving the sandbox has a name of its own, so that no answer that was given for the tool covers it.
+fn request(call: &ToolUse, effect: &Effect, hand: &Hand<'_>, leaves: bool) -> Request {
+    let tool = if leaves { format!("{}{OUTSIDE}", call.name) } else { call.name.clone() };
+    Request { tool, input: call.input.clone(), effect: effect.clone(), by: hand.occasion.errand.clone() }
+}
+
+/// Whether the call would fail anyway. Files are looked at only where the model may read them, or has.
+async fn foreseen(
+    desk: &Desk,
+    (call, effect): (&ToolUse, &Effect),
+    hand: &Hand<'_>,
+    seen: &FilesSeen,
+) -> Option<ToolOutcome> {
+    let (tool, Effect::Writes(path)) = (find(desk, call)?, effect) else { return None };
+    let reads = Effect::Reads(vec![path.clone()]);
+    let may_look = seen.contains_key(path) || hand.gate.decide("Read", &reads) == Verdict::Allow;
+    let visible = Visible::default();
+    let bench = bench(desk, (call, effect), hand, seen, &visible);
+    tool.foresee(&call.input, &bench, may_look).await
+}
+
+fn bench<'a>(
+    desk: &'a Desk,
+    (call, approved): (&'a ToolUse, &'a Effect),
+    hand: &Hand<'a>,
+    seen: &'a FilesSeen,
+    visible: &'a Visible,
+) -> Bench<'a> {
+    let (dir, limits, Hand { occasion, cancel, view, summon, memory, .. }) = (&desk.dir, &desk.limits, *hand);
+    let (call, confinement) = (&call.id, Confinement::default());
+    Bench { dir, seen, limits, call, approved, confinement, occasion, cancel, view, summon, memory, visible }
+}
+
+/// A file is shown unless reading it would be refused.
+fn visible(call: &ToolUse, gate: &Gate) -> Visible {
+    let (tool, gate) = (call.name.clone(), gate.clone());
+    Visible::new(move |path| !matches!(gate.decide(&tool, &Effect::Reads(vec![path.to_owned()])), Verdict::Deny(_)))
 }
 
 async fn heard_before(desk: &Desk, call: &ToolUse, hand: &Hand<'_>) -> HookOutcome {
@@ -234,7 +307,7 @@ async fn heard_afterwards(
 }
 
 /// A tool that panics has failed; the session has not.
-async fn perform(desk: &Desk, (call, approved): (&ToolUse, &Effect), hand: &Hand<'_>, seen: &FilesSeen) -> ToolOutcome {
+async fn perform(desk: &Desk, (call, permit): (&ToolUse, &Permit), hand: &Hand<'_>, seen: &FilesSeen) -> ToolOutcome {
     let Some(tool) = find(desk, call) else {
         let known: Vec<&str> = desk.tools.iter().map(|tool| tool.spec().name.as_str()).collect();
         return ToolOutcome::error(format!(
@@ -243,8 +316,9 @@ async fn perform(desk: &Desk, (call, approved): (&ToolUse, &Effect), hand: &Hand
             known.join(", ")
         ));
     };
-    let (dir, limits, Hand { occasion, cancel, view, summon, memory, .. }) = (&desk.dir, &desk.limits, *hand);
-    let bench = Bench { dir, seen, limits, call: &call.id, approved, occasion, cancel, view, summon, memory };
+    let visible = visible(call, hand.gate);
+    let Permit { effect: approved, confinement } = permit;
+    let bench = Bench { confinement: *confinement, ..bench(desk, (call, approved), hand, seen, &visible) };
     let called = AssertUnwindSafe(tool.call(&call.input, &bench)).catch_unwind().await;
     let outcome = called.unwrap_or_else(|_| {
         ToolOutcome::error(format!(

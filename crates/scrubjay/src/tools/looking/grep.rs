@@ -151,7 +151,10 @@ pub(super) fn run(
             return Err(format!("{} is a directory; search it with -r.", shown_path(one.path)));
         }
         let found: Vec<_> = if is_dir {
-            files(one.path, Hidden::Walked).map(|file| file.into_path()).collect()
+            files(one.path, Hidden::Walked)
+                .map(|file| file.into_path())
+                .filter(|path| look.visible.shows(path))
+                .collect()
         } else {
             vec![one.path.to_owned()]
         };

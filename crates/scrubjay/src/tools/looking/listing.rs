@@ -3,12 +3,12 @@
 use super::options::{Known, number, read, unknown};
 use super::{Command, Look, Named};
 use crate::tools::file::explain;
+use crate::tools::handles::{About, Handles, names_in};
 use crate::tools::shown::shown_path;
 use globset::{GlobBuilder, GlobMatcher};
 use jiff::Timestamp;
+use rustix::fs::FileType;
 use std::cmp::Reverse;
-use std::fs::{FileType, Metadata};
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 /// What is listed, and how.
@@ -50,7 +50,7 @@ pub(super) fn ls(words: &[String]) -> Result<(Command, Vec<String>), String> {
     Ok((Command::Ls(ls), given.operands))
 }
 
-pub(super) fn list(ls: &Ls, named: &[Named<'_>]) -> Result<String, String> {
+pub(super) fn list(ls: &Ls, named: &[Named<'_>], look: &Look<'_>) -> Result<String, String> {
     let mut out = String::new();
     for (at, one) in named.iter().enumerate() {
         let about = looked_at(one.path)?;
@@ -61,10 +61,10 @@ pub(super) fn list(ls: &Ls, named: &[Named<'_>]) -> Result<String, String> {
         if named.len() > 1 {
             out.push_str(&format!("{}{}:\n", if at > 0 { "\n" } else { "" }, one.name));
         }
-        let mut entries: Vec<(String, Metadata)> = children(one.path)?;
-        entries.retain(|(name, _)| ls.hidden || !name.starts_with('.'));
+        let mut entries: Vec<(String, About)> = children(one.path)?;
+        entries.retain(|(name, _)| (ls.hidden || !name.starts_with('.')) && look.visible.shows(&one.path.join(name)));
         if ls.by_time {
-            entries.sort_by_key(|(name, about)| (Reverse((about.mtime(), about.mtime_nsec())), name.clone()));
+            entries.sort_by_key(|(name, about)| (Reverse(about.changed()), name.clone()));
         }
         if ls.reversed {
             entries.reverse();
@@ -74,7 +74,7 @@ pub(super) fn list(ls: &Ls, named: &[Named<'_>]) -> Result<String, String> {
     Ok(out)
 }
 
-fn row(ls: &Ls, name: &str, about: &Metadata) -> String {
+fn row(ls: &Ls, name: &str, about: &About) -> String {
     let name = shown_path(Path::new(name));
     if !ls.long {
         return format!("{name}\n");
@@ -82,35 +82,36 @@ fn row(ls: &Ls, name: &str, about: &Metadata) -> String {
     format!("{} {:>9} {} {name}\n", mode(about), about.len(), changed(about))
 }
 
-fn mode(about: &Metadata) -> String {
-    let bits = about.permissions().mode();
+fn mode(about: &About) -> String {
+    let bits = about.rights();
     let letters = "rwxrwxrwx".chars().enumerate();
     let rights: String = letters.map(|(at, letter)| if bits & (0o400 >> at) == 0 { '-' } else { letter }).collect();
-    format!("{}{rights}", letter_of(about.file_type()))
+    format!("{}{rights}", letter_of(about.kind()))
 }
 
 fn letter_of(kind: FileType) -> char {
-    match () {
-        () if kind.is_dir() => 'd',
-        () if kind.is_symlink() => 'l',
-        () if kind.is_file() => '-',
-        () => '?',
+    match kind {
+        FileType::Directory => 'd',
+        FileType::Symlink => 'l',
+        FileType::RegularFile => '-',
+        _ => '?',
     }
 }
 
-fn changed(about: &Metadata) -> Timestamp {
-    Timestamp::from_second(about.mtime()).unwrap_or_default()
+fn changed(about: &About) -> Timestamp {
+    Timestamp::from_second(about.changed().0).unwrap_or_default()
 }
 
-fn looked_at(path: &Path) -> Result<Metadata, String> {
-    std::fs::symlink_metadata(path).map_err(|error| format!("{}: {}.", shown_path(path), explain(&error)))
+fn looked_at(path: &Path) -> Result<About, String> {
+    Handles::new().about(path).map_err(|error| format!("{}: {}.", shown_path(path), explain(&error)))
 }
 
-fn children(dir: &Path) -> Result<Vec<(String, Metadata)>, String> {
-    let read = std::fs::read_dir(dir).map_err(|error| format!("{}: {}.", shown_path(dir), explain(&error)))?;
-    let entries = read.flatten().filter_map(|entry| {
-        let about = std::fs::symlink_metadata(entry.path()).ok()?;
-        Some((entry.file_name().to_string_lossy().into_owned(), about))
+fn children(dir: &Path) -> Result<Vec<(String, About)>, String> {
+    let names = names_in(dir).map_err(|error| format!("{}: {}.", shown_path(dir), explain(&error)))?;
+    let mut handles = Handles::new();
+    let entries = names.filter_map(|name| {
+        let about = handles.about(&dir.join(&name)).ok()?;
+        Some((name.to_string_lossy().into_owned(), about))
     });
     let mut entries: Vec<_> = entries.collect();
     entries.sort_by(|one, other| one.0.cmp(&other.0));
@@ -167,7 +168,15 @@ pub(super) fn search(find: &Find, named: &[Named<'_>], look: &Look<'_>) -> Resul
             if look.stop.is_cancelled() || out.len() as u64 > look.limits.shell_output_bytes {
                 return Ok(out);
             }
-            let about = looked_at(&path)?;
+            if !look.visible.shows(&path) {
+                continue;
+            }
+            let about = match looked_at(&path) {
+                Ok(about) => about,
+                // What was named must be there; what was found below may be gone again.
+                Err(why) if depth == 0 => return Err(why),
+                Err(_) => continue,
+            };
             if find.wants(&name, &about, depth) {
                 out.push_str(&shown_path(&name));
                 out.push('\n');
@@ -182,10 +191,10 @@ pub(super) fn search(find: &Find, named: &[Named<'_>], look: &Look<'_>) -> Resul
 }
 
 impl Find {
-    fn wants(&self, name: &Path, about: &Metadata, depth: usize) -> bool {
+    fn wants(&self, name: &Path, about: &About, depth: usize) -> bool {
         let file = name.file_name().map(Path::new).unwrap_or(name);
         depth >= self.least_depth
-            && self.kind.is_none_or(|kind| letter_of(about.file_type()) == kind)
+            && self.kind.is_none_or(|kind| letter_of(about.kind()) == kind)
             && self.names.iter().all(|glob| glob.is_match(file))
             && self.paths.iter().all(|glob| glob.is_match(name))
     }

@@ -14,7 +14,7 @@ use super::shown::{shown, shown_path};
 use super::walk::apart;
 use crate::limits::Limits;
 use crate::model::Pending;
-use crate::tool::{Bench, Effect, Tool, ToolOutcome};
+use crate::tool::{Bench, Effect, Tool, ToolOutcome, Visible};
 use crate::transcript::ToolSpec;
 use serde::Deserialize;
 use serde_json::Value;
@@ -92,10 +92,10 @@ impl Tool for Looking {
                 (pipeline, paths)
             }
         };
-        let (limits, past) = (bench.limits.clone(), self.past.clone());
+        let (limits, past, visible) = (bench.limits.clone(), self.past.clone(), bench.visible.clone());
         Box::pin(async move {
             let looked = apart(bench.cancel, move |stop| {
-                Look { limits: &limits, past: past.as_ref(), stop }.along(&pipeline, &paths)
+                Look { limits: &limits, past: past.as_ref(), stop, visible: &visible }.along(&pipeline, &paths)
             });
             match looked.await {
                 Some(Ok(text)) if text.is_empty() => ToolOutcome::ok("[no output]"),
@@ -200,6 +200,7 @@ struct Look<'a> {
     limits: &'a Limits,
     past: Option<&'a Past>,
     stop: &'a CancellationToken,
+    visible: &'a Visible,
 }
 
 /// A file that was named, and what is shown as its name.
@@ -229,7 +230,7 @@ impl Look<'_> {
 
     fn one(&self, command: &Command, named: &[Named<'_>], input: Option<&str>) -> Result<String, String> {
         match command {
-            Command::Ls(ls) => listing::list(ls, named),
+            Command::Ls(ls) => listing::list(ls, named, self),
             Command::Find(find) => listing::search(find, named, self),
             Command::Stat => listing::stat(named),
             Command::Grep(search) => grep::run(search, named, input, self),

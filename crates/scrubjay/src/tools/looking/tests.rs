@@ -1,7 +1,7 @@
 use super::*;
 use crate::digest::FilesSeen;
 use crate::message::ToolCallId;
-use crate::tool::Occasion;
+use crate::tool::{Confinement, Occasion, Visible};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -17,11 +17,13 @@ async fn look(dir: &Path, command: &str, past: Option<Past>) -> Result<String, S
         limits: &limits,
         call: &call,
         approved: &approved,
+        confinement: Confinement::Usual,
         occasion: &occasion,
         cancel: &cancel,
         view: None,
         summon: None,
         memory: None,
+        visible: &Visible::default(),
     };
     let outcome = tool.call(&input, &bench).await;
     let text = outcome.parts[0].as_text().unwrap().to_owned();

@@ -3,6 +3,10 @@
 //!
 //! No git: the configuration of a repository can make `git status` run a helper. No flag that follows links out of a
 //! tree, reads lists of file names, loads a program or a pattern from a file, or waits for more input.
+//!
+//! A word counts as a value only where program and table cannot disagree about it: a long flag has its value behind an
+//! equals sign, and a value in a word of its own never begins with a dash. Otherwise `--regexp -- --pre=x` would be a
+//! pattern and two operands to one reader, and a flag that runs a program to the other.
 
 /// What is known about one command.
 struct Known {
@@ -11,8 +15,10 @@ struct Known {
     bare: &'static str,
     /// One-letter flags with a value, attached or in the next word.
     valued: &'static str,
-    /// Long flags, parted by spaces; alone or as `--flag=value`.
+    /// Long flags, parted by spaces: `--flag` has no value, `--flag=` needs one, `--flag?` may have one.
     long: &'static str,
+    /// Whether a one-letter flag may carry its value in the same word. Where it may not, it stands alone in its word.
+    attaches: bool,
     operands: Operands,
 }
 
@@ -28,24 +34,24 @@ enum Operands {
 
 use Operands::{Any, AtMost, Which};
 
-const GREP_LONG: &str = "--after-context --basic-regexp --before-context --binary-files --color --colour --context --count --exclude \
-    --exclude-dir --extended-regexp --files-with-matches --files-without-match --fixed-strings --help --ignore-case \
-    --include --initial-tab --invert-match --line-number --line-regexp --max-count --no-filename --no-messages \
-    --null --only-matching --perl-regexp --quiet --recursive --regexp --silent --text --version --with-filename \
+const GREP_LONG: &str = "--after-context= --basic-regexp --before-context= --binary-files= --color? --colour? --context= --count --exclude= \
+    --exclude-dir= --extended-regexp --files-with-matches --files-without-match --fixed-strings --ignore-case \
+    --include= --initial-tab --invert-match --line-number --line-regexp --max-count= --no-filename --no-messages \
+    --null --only-matching --perl-regexp --quiet --recursive --regexp= --silent --text --with-filename \
     --word-regexp";
 
-const RG_LONG: &str = "--after-context --before-context --case-sensitive --color --column --context --count --count-matches --files \
-    --files-with-matches --files-without-match --fixed-strings --glob --heading --help --hidden --iglob \
-    --ignore-case --invert-match --json --line-number --line-regexp --max-columns --max-count --max-depth \
-    --max-filesize --multiline --multiline-dotall --no-config --no-filename --no-heading --no-ignore \
-    --no-ignore-vcs --no-line-number --no-messages --null --only-matching --pcre2 --pretty --quiet --regexp \
-    --replace --smart-case --sort --sortr --stats --text --trim --type --type-list --type-not --version --vimgrep \
+const RG_LONG: &str = "--after-context= --before-context= --case-sensitive --color= --column --context= --count --count-matches --files \
+    --files-with-matches --files-without-match --fixed-strings --glob= --heading --hidden --iglob= \
+    --ignore-case --invert-match --json --line-number --line-regexp --max-columns= --max-count= --max-depth= \
+    --max-filesize= --multiline --multiline-dotall --no-config --no-filename --no-heading --no-ignore \
+    --no-ignore-vcs --no-line-number --no-messages --null --only-matching --pcre2 --pretty --quiet --regexp= \
+    --replace= --smart-case --sort= --sortr= --stats --text --trim --type= --type-list --type-not= --vimgrep \
     --with-filename --word-regexp";
 
-const SUMS: &[&str] = &["md5sum", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "b2sum", "cksum"];
+const SUMS: &[&str] = &["md5sum", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "b2sum"];
 
 const fn known(names: &'static [&'static str], bare: &'static str, valued: &'static str) -> Known {
-    Known { names, bare, valued, long: "--help --version", operands: Any }
+    Known { names, bare, valued, long: "", attaches: true, operands: Any }
 }
 
 impl Known {
@@ -56,53 +62,62 @@ impl Known {
     const fn operands(self, operands: Operands) -> Self {
         Self { operands, ..self }
     }
+
+    /// One-letter flags with a value stand alone.
+    const fn alone(self) -> Self {
+        Self { attaches: false, ..self }
+    }
 }
 
 static TABLE: &[Known] = &[
-    known(&["cat"], "AbeEnstTuv", "").long("--number --number-nonblank --show-all --show-ends --squeeze-blank"),
+    known(&["cat"], "AbeEnstTuv", "")
+        .long("--number --number-nonblank --show-all --show-ends --show-nonprinting --show-tabs --squeeze-blank"),
     known(&["ls"], "1aAbBcCdfFgGhiklmnNopqQrRsStuUvxXZ", "Iw").long(
-        "--all --almost-all --author --classify --color --directory --full-time \
-        --group-directories-first --help --hide --human-readable --ignore --inode --no-group \
-        --recursive --reverse --si --size --sort --time --time-style --version",
+        "--all --almost-all --author --classify? --color? --directory --full-time --group-directories-first --hide= \
+        --human-readable --ignore= --inode --no-group --recursive --reverse --si --size --sort= --time= --time-style=",
     ),
-    known(&["head"], "qvz0123456789", "nc").long("--bytes --lines --quiet --silent --verbose"),
-    known(&["tail"], "qvz0123456789", "nc").long("--bytes --lines --quiet --silent --verbose"),
+    known(&["head"], "qvz0123456789", "nc").long("--bytes= --lines= --quiet --silent --verbose"),
+    known(&["tail"], "qvz0123456789", "nc")
+        .long("--bytes= --lines= --quiet --silent --verbose")
+        .operands(Which(no_obsolete_key)),
     known(&["wc"], "clLmw", "").long("--bytes --chars --lines --max-line-length --words"),
     known(&["grep", "egrep", "fgrep"], "EFGPabcHhiIlLnoqsTrvwxyzZ0123456789", "eABCm").long(GREP_LONG),
-    known(&["rg"], "0abcFHIilnNoPpqSsUuVvwx", "eABCgtTmrdjM").long(RG_LONG).operands(Any),
+    known(&["rg"], "0abcFHIilnNoPpqSsUuVvwx", "eABCgtTmrdjM").long(RG_LONG),
     known(&["find"], "", "").operands(Which(find)),
-    known(&["stat"], "ft", "c").long("--file-system --format --printf --terse"),
+    known(&["stat"], "ft", "c").long("--file-system --format= --printf= --terse"),
     known(&["file"], "bhi0rN", "F").long("--brief --mime --mime-encoding --mime-type --no-dereference"),
     known(&["pwd"], "LP", ""),
     known(&["echo"], "", "").operands(Which(anything)),
     known(&["printf"], "", "").operands(Which(printf)),
-    known(&["sort"], "bcCdfghiMnRrsuVz", "kt").long(
-        "--check --dictionary-order --field-separator --general-numeric-sort --human-numeric-sort \
-        --ignore-case --ignore-leading-blanks --key --month-sort --numeric-sort --reverse \
-        --stable --unique --version-sort --zero-terminated",
-    ),
+    known(&["sort"], "bcCdfghiMnRrsuVz", "kt")
+        .long(
+            "--check? --dictionary-order --field-separator= --general-numeric-sort --human-numeric-sort \
+            --ignore-case --ignore-leading-blanks --key= --month-sort --numeric-sort --reverse \
+            --stable --unique --version-sort --zero-terminated",
+        )
+        .operands(Which(no_obsolete_key)),
     known(&["uniq"], "cdDiuz", "fsw")
-        .long("--check-chars --count --ignore-case --repeated --skip-chars --skip-fields --unique")
+        .long("--check-chars= --count --ignore-case --repeated --skip-chars= --skip-fields= --unique")
         .operands(AtMost(1)),
     known(&["cut"], "nsz", "bcdf").long(
-        "--bytes --characters --complement --delimiter --fields --only-delimited \
-        --output-delimiter",
+        "--bytes= --characters= --complement --delimiter= --fields= --only-delimited \
+        --output-delimiter=",
     ),
     known(&["tr"], "cCdst", "").long("--complement --delete --squeeze-repeats --truncate-set1"),
-    known(&["nl"], "p", "bdfhilnsvw").long("--body-numbering --number-width --starting-line-number"),
-    known(&["basename"], "az", "s").long("--multiple --suffix --zero"),
+    known(&["nl"], "p", "bdfhilnsvw").long("--body-numbering= --number-width= --starting-line-number="),
+    known(&["basename"], "az", "s").long("--multiple --suffix= --zero"),
     known(&["dirname"], "z", ""),
     known(&["realpath"], "eLmPqsz", "")
-        .long("--canonicalize-existing --canonicalize-missing --relative-base --relative-to"),
+        .long("--canonicalize-existing --canonicalize-missing --relative-base= --relative-to="),
     known(&["readlink"], "efmnqsvz", "")
         .long("--canonicalize --canonicalize-existing --canonicalize-missing --no-newline"),
     known(&["du"], "0abchHklmPsSx", "dt").long(
-        "--all --apparent-size --bytes --exclude --human-readable --max-depth --one-file-system \
-        --summarize --threshold --total",
+        "--all --apparent-size --bytes --exclude= --human-readable --max-depth= --one-file-system \
+        --summarize --threshold= --total",
     ),
-    known(&["df"], "ahHiklPT", "tx").long("--human-readable --inodes --local --output --portability --total --type"),
+    known(&["df"], "ahHiklPT", "tx").long("--human-readable --inodes --local --output? --portability --total --type="),
     known(&["date"], "IuR", "d")
-        .long("--date --iso-8601 --rfc-3339 --rfc-email --universal --utc")
+        .long("--date= --iso-8601? --rfc-3339= --rfc-email --universal --utc")
         .operands(Which(date)),
     known(&["whoami"], "", "").operands(AtMost(0)),
     known(&["id"], "gGnruz", "").long("--group --groups --name --real --user"),
@@ -113,14 +128,16 @@ static TABLE: &[Known] = &[
     known(&["["], "", "").operands(Which(bracket)),
     known(&["sed"], "n", "").long("--quiet --silent").operands(Which(sed)),
     known(&["diff"], "aBbcdeEinNpqstuwyZ0123456789", "UCW").long(
-        "--brief --context --ignore-all-space --ignore-blank-lines --ignore-case \
+        "--brief --context? --ignore-all-space --ignore-blank-lines --ignore-case \
         --ignore-space-change --minimal --report-identical-files --side-by-side \
-        --suppress-common-lines --text --unified --width",
+        --suppress-common-lines --text --unified? --width=",
     ),
-    known(&["cmp"], "bls", "in").long("--bytes --print-bytes --quiet --silent --verbose"),
+    known(&["cmp"], "bls", "in").long("--bytes= --print-bytes --quiet --silent --verbose"),
     known(SUMS, "btz", "").long("--binary --tag --text --zero"),
+    known(&["cksum"], "z", "").long("--tag --zero"),
     known(&["tree"], "aACdfiJDFghNnpqrStuvX", "ILP")
-        .long("--charset --dirsfirst --du --filelimit --gitignore --matchdirs --noreport --prune --sort"),
+        .alone()
+        .long("--charset= --dirsfirst --du --filelimit= --gitignore --matchdirs --noreport --prune --sort="),
     known(&["jq"], "acCejMnrRsS", "")
         .long(
             "--ascii-output --color-output --compact-output --exit-status --join-output \
@@ -145,7 +162,7 @@ pub(super) fn only_reads(words: &[String]) -> bool {
     })
 }
 
-/// The words that are not flags, if every flag is known.
+/// The words that are not flags, if every flag is known. Flags may stand behind operands, up to the first `--`.
 fn operands<'a>(known: &Known, words: &[&'a str]) -> Option<Vec<&'a str>> {
     let mut found = Vec::new();
     let mut words = words.iter();
@@ -156,10 +173,7 @@ fn operands<'a>(known: &Known, words: &[&'a str]) -> Option<Vec<&'a str>> {
                 break;
             }
             "-" => found.push(*word),
-            word if word.starts_with("--") => {
-                let flag = word.split_once('=').map_or(word, |(flag, _)| flag);
-                is_listed(known.long, flag).then_some(())?;
-            }
+            word if word.starts_with("--") => is_long(known, word).then_some(())?,
             word if word.starts_with('-') => {
                 if takes_next(known, &word[1..])? {
                     // A value that looks like a flag might be one, if this table were wrong.
@@ -172,11 +186,23 @@ fn operands<'a>(known: &Known, words: &[&'a str]) -> Option<Vec<&'a str>> {
     Some(found)
 }
 
+/// A long flag that is known, with a value exactly where it takes one.
+fn is_long(known: &Known, word: &str) -> bool {
+    match word.split_once('=') {
+        Some((flag, _)) => [format!("{flag}="), format!("{flag}?")].iter().any(|form| is_listed(known.long, form)),
+        None => {
+            let may_have = format!("{word}?");
+            matches!(word, "--help" | "--version") || is_listed(known.long, word) || is_listed(known.long, &may_have)
+        }
+    }
+}
+
 /// Whether a cluster of one-letter flags needs the next word as a value; `None` if one of them is not known.
 fn takes_next(known: &Known, cluster: &str) -> Option<bool> {
     for (index, letter) in cluster.char_indices() {
         if known.valued.contains(letter) {
-            return Some(index + letter.len_utf8() == cluster.len());
+            let is_last = index + letter.len_utf8() == cluster.len();
+            return (known.attaches || cluster.len() == letter.len_utf8()).then_some(is_last);
         }
         known.bare.contains(letter).then_some(())?;
     }
@@ -184,7 +210,7 @@ fn takes_next(known: &Known, cluster: &str) -> Option<bool> {
 }
 
 fn is_listed(list: &str, word: &str) -> bool {
-    list.split(' ').any(|listed| listed == word)
+    list.split_ascii_whitespace().any(|listed| listed == word)
 }
 
 fn anything(_: &[&str]) -> bool {
@@ -202,6 +228,16 @@ fn find(words: &[&str]) -> bool {
     words.iter().all(|word| !word.starts_with('-') || is_listed(FIND, word) || (word.len() > 1 && is_number(word)))
 }
 
+/// `tail +5f` waits for ever, and `sort +1 -2` has words of its own: an operand that begins with a plus is not one.
+fn no_obsolete_key(words: &[&str]) -> bool {
+    words.iter().all(|word| !word.starts_with('+'))
+}
+
+/// A subscript with a command in it: some shells run it where they expect a number.
+fn has_subscript(word: &str) -> bool {
+    word.contains('[') && word.contains(['$', '`'])
+}
+
 /// `-v` assigns, and so does `%n`: to `PATH`, for example. What follows each percent sign is looked at.
 fn printf(words: &[&str]) -> bool {
     let conversions = |format: &str| -> Vec<char> {
@@ -209,7 +245,8 @@ fn printf(words: &[&str]) -> bool {
             |text: &str| text.trim_start_matches(|letter| "-+ #0123456789.*'hlLjzt".contains(letter)).chars().next();
         format.split('%').skip(1).filter_map(after).collect()
     };
-    words.first().is_some_and(|format| !conversions(format).contains(&'n'))
+    let assigns = |format: &&str| conversions(format).contains(&'n');
+    words.first().is_some_and(|format| !assigns(format)) && !words.iter().any(|word| has_subscript(word))
 }
 
 /// A bare operand sets the clock; a format begins with a plus.
@@ -221,7 +258,7 @@ const TEST: &str = "-b -c -d -e -ef -eq -f -g -ge -gt -h -k -L -le -lt -n -ne -n
 
 /// `-v` and its like evaluate subscripts, which can run commands.
 fn test(words: &[&str]) -> bool {
-    words.iter().all(|word| !word.starts_with('-') || is_listed(TEST, word))
+    words.iter().all(|word| (!word.starts_with('-') || is_listed(TEST, word)) && !has_subscript(word))
 }
 
 fn bracket(words: &[&str]) -> bool {
@@ -262,12 +299,16 @@ fn after_address(text: &str) -> Option<&str> {
     (rest.len() < text.len()).then_some(rest)
 }
 
-/// A filter can print the environment, and load modules.
+/// A filter can print the environment, and load modules or look into them. What follows it are files.
 fn jq(words: &[&str]) -> bool {
-    let words_of = |text: &str| -> Vec<String> {
-        text.split(|letter: char| !letter.is_alphanumeric() && letter != '_').map(str::to_owned).collect()
+    const REACHES_OUT: [&str; 6] = ["env", "ENV", "import", "include", "modulemeta", "get_search_list"];
+    let parts = |filter: &&str| {
+        filter.split(|letter: char| !letter.is_alphanumeric() && letter != '_').any(|part| REACHES_OUT.contains(&part))
     };
-    words
-        .iter()
-        .all(|word| !words_of(word).iter().any(|part| matches!(part.as_str(), "env" | "ENV" | "import" | "include")))
+    words.first().is_some_and(|filter| !parts(filter))
+}
+
+/// The names of all commands that are known.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    TABLE.iter().flat_map(|known| known.names).copied()
 }

@@ -1,6 +1,8 @@
 //! Bash: a command line in the working directory, bounded in time and output, gone when nobody waits for it.
 
 pub mod reading;
+pub mod sandbox;
+pub mod sight;
 
 mod flags;
 mod output;
@@ -8,17 +10,22 @@ mod run;
 
 use super::input::{at_once, card, parse};
 use crate::model::Pending;
-use crate::tool::{Bench, Effect, Tool, ToolOutcome};
+use crate::tool::{Bench, Confinement, Effect, Tool, ToolOutcome};
 use crate::transcript::ToolSpec;
-use run::{Ending, Run, run};
+use crate::withheld::Withheld;
+use run::{Ending, Line, Run, run};
+use sandbox::{Confined, Place};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::io;
 use std::path::Path;
 use std::time::Duration;
 
 /// Runs command lines.
 pub struct Bash {
     spec: ToolSpec,
+    confined: Option<Confined>,
+    withheld: Withheld,
 }
 
 #[derive(Deserialize)]
@@ -26,6 +33,8 @@ pub struct Bash {
 struct Input {
     command: String,
     timeout_ms: Option<u64>,
+    #[serde(default)]
+    outside_sandbox: bool,
     /// For whoever watches; the command itself is what is judged.
     #[serde(rename = "description")]
     _description: Option<String>,
@@ -34,17 +43,41 @@ struct Input {
 impl Bash {
     /// The tool.
     pub fn new() -> Self {
-        let spec = card(
-            "Bash",
-            include_str!("../../../prompts/tools/bash.md"),
-            &["command"],
-            json!({
-                "command": { "type": "string" },
-                "timeout_ms": { "type": "integer", "minimum": 1 },
-                "description": { "type": "string" },
-            }),
-        );
-        Self { spec }
+        Self::of(None)
+    }
+
+    /// The same, whose commands are confined.
+    pub fn confined(by: Confined) -> Self {
+        Self::of(Some(by))
+    }
+
+    fn of(confined: Option<Confined>) -> Self {
+        let mut words = include_str!("../../../prompts/tools/bash.md").to_owned();
+        let mut fields = json!({
+            "command": { "type": "string" },
+            "timeout_ms": { "type": "integer", "minimum": 1 },
+            "description": { "type": "string" },
+        });
+        if confined.as_ref().is_some_and(Confined::confines_work) {
+            words.push_str(include_str!("../../../prompts/tools/bash_sandbox.md"));
+            fields["outside_sandbox"] = json!({ "type": "boolean" });
+        }
+        Self { spec: card("Bash", &words, &["command"], fields), confined, withheld: Withheld::default() }
+    }
+
+    /// The same, without these variables in the environment of what it runs.
+    pub fn withholding(self, withheld: Withheld) -> Self {
+        Self { withheld, ..self }
+    }
+
+    /// Where the command runs; an error says why it cannot run at all.
+    fn place(&self, bench: &Bench<'_>) -> io::Result<Option<Place>> {
+        match (bench.confinement, &self.confined) {
+            (Confinement::ReadOnly, Some(confined)) => confined.to_read(bench.dir).map(Some),
+            (Confinement::ReadOnly, None) => Err(io::Error::other("it may only run in a sandbox, and there is none")),
+            (Confinement::Usual, Some(confined)) => confined.to_work(bench.dir),
+            (Confinement::Usual, None) | (Confinement::Outside, _) => Ok(None),
+        }
     }
 }
 
@@ -69,6 +102,11 @@ impl Tool for Bash {
         }
     }
 
+    fn leaves_sandbox(&self, input: &Value) -> bool {
+        let confines = self.confined.as_ref().is_some_and(Confined::confines_work);
+        confines && parse::<Input>(input).is_ok_and(|input| input.outside_sandbox)
+    }
+
     fn call<'a>(&'a self, input: &'a Value, bench: &'a Bench<'a>) -> Pending<'a, ToolOutcome> {
         let input = match parse::<Input>(input) {
             Err(refusal) => return at_once(refusal),
@@ -81,7 +119,14 @@ impl Tool for Bash {
         let longest = limits.shell_longest_ms.max(limits.shell_timeout_ms);
         let wanted = input.timeout_ms.unwrap_or(limits.shell_timeout_ms).clamp(1, longest);
         Box::pin(async move {
-            let run = run(&input.command, bench.dir, Duration::from_millis(wanted), limits);
+            let place = match self.place(bench) {
+                Ok(place) => place,
+                Err(error) => return ToolOutcome::error(format!("The command could not be started: {error}.")),
+            };
+            let reads_only = matches!(bench.approved, Effect::Runs { reads_only: true, .. });
+            let (command, dir, withheld) = (input.command.as_str(), bench.dir, &self.withheld);
+            let line = Line { command, dir, place, withheld, reads_only };
+            let run = run(line, Duration::from_millis(wanted), limits);
             tokio::select! {
                 ran = run => match ran {
                     Ok(ran) => told(&ran),

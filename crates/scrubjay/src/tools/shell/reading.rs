@@ -7,7 +7,7 @@
 //! flags (`flags.rs`).
 
 use super::flags;
-use tree_sitter::{Node, Parser};
+use tree_sitter::{Node, Parser, Tree};
 
 /// Bytes of a line that is looked at: nobody reads closely what is longer, neither person nor parser.
 const LONGEST: usize = 16_384;
@@ -18,14 +18,22 @@ pub fn read_only_commands(line: &str) -> Option<Vec<Vec<String>>> {
     commands.iter().all(|words| flags::only_reads(words)).then_some(commands)
 }
 
+/// Whether a command with these words is known to only read.
+pub fn only_reads(words: &[String]) -> bool {
+    flags::only_reads(words)
+}
+
+/// The programs that may be part of such a line.
+pub fn programs() -> impl Iterator<Item = &'static str> {
+    flags::names()
+}
+
 /// The commands of a line that consists of nothing but plain commands, whatever they do; `None` if there is more to it.
 pub fn plain_commands(line: &str) -> Option<Vec<Vec<String>>> {
     if line.len() > LONGEST || line.contains("\\\n") || line.chars().any(is_strange) {
         return None;
     }
-    let mut parser = Parser::new();
-    parser.set_language(&tree_sitter_bash::LANGUAGE.into()).ok()?;
-    let tree = parser.parse(in_ascii(line), None)?;
+    let tree = parsed(line)?;
     let root = tree.root_node();
     let mut end = 0;
     if root.has_error() || is_deep(root) || !gaps_are_blank(root, line, &mut end) || !is_blank(&line[end..]) {
@@ -39,9 +47,7 @@ pub fn plain_commands(line: &str) -> Option<Vec<Vec<String>>> {
 /// The commands of one pipeline, or of one plain command: nothing before it, beside it or after it.
 pub(crate) fn pipeline(line: &str) -> Option<Vec<Vec<String>>> {
     let commands = plain_commands(line)?;
-    let mut parser = Parser::new();
-    parser.set_language(&tree_sitter_bash::LANGUAGE.into()).ok()?;
-    let tree = parser.parse(in_ascii(line), None)?;
+    let tree = parsed(line)?;
     let mut node = tree.root_node();
     loop {
         let mut parts = children(node).filter(|child| child.kind() != "file_redirect" && child.kind() != "\n");
@@ -57,8 +63,15 @@ pub(crate) fn pipeline(line: &str) -> Option<Vec<Vec<String>>> {
     }
 }
 
+/// The line as the grammar reads it; none if it is too long to be looked at.
+pub(super) fn parsed(line: &str) -> Option<Tree> {
+    let mut parser = Parser::new();
+    parser.set_language(&tree_sitter_bash::LANGUAGE.into()).ok()?;
+    if line.len() > LONGEST { None } else { parser.parse(in_ascii(line), None) }
+}
+
 /// Whether things are nested deeper than anybody would write them, and deeper than the functions below may go.
-fn is_deep(root: Node<'_>) -> bool {
+pub(super) fn is_deep(root: Node<'_>) -> bool {
     const DEEPEST: u32 = 100;
     let mut cursor = root.walk();
     loop {
@@ -140,11 +153,11 @@ fn statement(node: Node<'_>, line: &str, commands: &mut Vec<Vec<String>>) -> Opt
     }
 }
 
-fn children<'t>(node: Node<'t>) -> impl Iterator<Item = Node<'t>> {
+pub(super) fn children<'t>(node: Node<'t>) -> impl Iterator<Item = Node<'t>> {
     (0..u32::try_from(node.child_count()).unwrap_or(0)).filter_map(move |index| node.child(index))
 }
 
-fn text<'l>(node: Node<'_>, line: &'l str) -> Option<&'l str> {
+pub(super) fn text<'l>(node: Node<'_>, line: &'l str) -> Option<&'l str> {
     line.get(node.byte_range())
 }
 

@@ -1,12 +1,21 @@
 //! Permission modes: from a mode, rules and directories to a gate. A pure decision over what a call would do.
 
-use crate::gate::{Gate, Verdict};
+mod always;
+mod lines;
+mod restraint;
+mod rule;
+mod steering;
+
+pub use always::{Always, OUTSIDE};
+pub use rule::Rule;
+
+use crate::gate::{Approval, Gate, Verdict};
 use crate::tool::Effect;
 use crate::tools::shell::reading;
-use crate::tools::{resolve, resolve_as_system};
-use globset::{GlobBuilder, GlobMatcher};
+use rule::{is_host, like_whole_words};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use steering::Steering;
 
 /// How much may happen without asking.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -51,45 +60,15 @@ impl FromStr for Mode {
     }
 }
 
-/// Something that is allowed without asking: `TOOL`, or `TOOL(pattern)` for some of its calls.
-///
-/// For files the pattern is a glob below the working directory, or an absolute one; for commands it is compared with
-/// each command of the line, `*` standing for anything; for hosts it is a name or `*.name`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rule {
-    tool: String,
-    pattern: Option<String>,
-}
-
-impl FromStr for Rule {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("`{text}` is not a rule; write TOOL or TOOL(pattern), such as `Bash(cargo test *)`");
-        let (tool, pattern) = match text.trim().split_once('(') {
-            None => (text.trim(), None),
-            Some((tool, rest)) => (tool.trim(), Some(rest.strip_suffix(')').ok_or_else(wrong)?.trim())),
-        };
-        let is_name = !tool.is_empty() && tool.chars().all(|letter| letter.is_alphanumeric() || "_-".contains(letter));
-        if !is_name || pattern == Some("") {
-            return Err(wrong());
-        }
-        if let Some(pattern) = pattern {
-            glob(Path::new("/"), pattern).ok_or_else(|| format!("the pattern of `{text}` is not a valid glob"))?;
-        }
-        Ok(Self { tool: tool.to_owned(), pattern: pattern.map(str::to_owned) })
-    }
-}
-
 /// Whether a rule means a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Meant {
-    /// It does.
-    Surely,
-    /// The command line is one that cannot be read closely enough to tell.
-    Maybe,
     /// It does not.
     No,
+    /// The command line is one that cannot be read closely enough to tell.
+    Maybe,
+    /// It does.
+    Surely,
 }
 
 /// What a gate is made of.
@@ -111,70 +90,70 @@ pub struct Permissions {
     pub memory: Option<PathBuf>,
     /// Files and directories of scrubjay's own, resolved: changing them always asks, whether they exist or not.
     pub own: Vec<PathBuf>,
+    /// Whether there is a sandbox: only in one do commands that read run without asking.
+    pub sandboxed: bool,
 }
 
 impl Permissions {
     /// The gate that decides so.
     pub fn gate(self) -> Gate {
-        let name = self.mode.name();
-        Gate::new(move |tool, effect| self.decide(tool, effect)).named(name)
+        let (name, same) = (self.mode.name(), self.clone());
+        Gate::new(move |tool, effect| self.decide(tool, effect))
+            .named(name)
+            .confining(move |tool, effect, approval| same.confines(tool, effect, approval))
+    }
+
+    /// Must this run in the read-only sandbox? Everything, where nothing may be changed; otherwise what runs only because
+    /// it was found to read. What the user approved, here or by a rule, runs as they expect.
+    pub fn confines(&self, tool: &str, effect: &Effect, approval: Approval) -> bool {
+        self.confines_in(self.mode, tool, effect, approval)
+    }
+
+    /// The same in another mode.
+    pub fn confines_in(&self, mode: Mode, tool: &str, effect: &Effect, approval: Approval) -> bool {
+        let free = approval == Approval::NotNeeded && mode != Mode::AllowAll && !self.rule_allows(tool, effect);
+        matches!(effect, Effect::Runs { .. }) && (only_reads(mode) || free)
     }
 
     /// May this tool do this?
     pub fn decide(&self, tool: &str, effect: &Effect) -> Verdict {
+        self.decide_in(self.mode, tool, effect)
+    }
+
+    /// The same in another mode.
+    pub fn decide_in(&self, mode: Mode, tool: &str, effect: &Effect) -> Verdict {
         match (self.meant(&self.deny, tool, effect), self.meant(&self.ask, tool, effect)) {
-            (Meant::Surely, _) => Verdict::Deny("a rule of the person refuses this call; find another way".to_owned()),
-            (Meant::No, Meant::No) => self.by_mode(tool, effect),
+            (Meant::Surely, _) => Verdict::Deny("a rule of the user refuses this call; find another way".to_owned()),
+            (Meant::No, Meant::No) => self.by_mode(mode, tool, effect),
             // Where a rule may mean this call, nothing happens without asking.
-            _ => match self.by_mode(tool, effect) {
+            _ => match self.by_mode(mode, tool, effect) {
                 Verdict::Allow => Verdict::Ask,
                 verdict => verdict,
             },
         }
     }
 
-    /// Whether a rule that restrains means a call. One part of the call is enough, unlike with a rule that allows.
-    fn meant(&self, rules: &[Rule], tool: &str, effect: &Effect) -> Meant {
-        let mut rules = rules.iter().filter(|rule| rule.tool == tool).map(|rule| rule.pattern.as_deref()).peekable();
-        if rules.peek().is_none() {
-            return Meant::No;
-        }
-        let commands = match effect {
-            Effect::Runs { command, .. } => reading::plain_commands(command),
-            _ => Some(Vec::new()),
-        };
-        let mut means = |pattern: Option<&str>| match (pattern, effect) {
-            (None, _) => true,
-            (Some(pattern), Effect::Reads(paths)) => paths.iter().any(|path| self.is_like(pattern, path)),
-            (Some(pattern), Effect::Writes(path)) => self.is_like(pattern, path),
-            (Some(pattern), Effect::Reaches(host)) => is_host(pattern, host),
-            (Some(pattern), _) => commands.iter().flatten().any(|words| like(pattern, &words.join(" "))),
-        };
-        match rules.any(&mut means) {
-            true => Meant::Surely,
-            false if commands.is_none() => Meant::Maybe,
-            false => Meant::No,
-        }
+    /// Whether a rule holds this call back, or may.
+    fn is_restrained(&self, tool: &str, effect: &Effect) -> bool {
+        [&self.deny, &self.ask].into_iter().any(|rules| self.meant(rules, tool, effect) != Meant::No)
     }
 
-    fn is_like(&self, pattern: &str, path: &Path) -> bool {
-        glob(&self.dir, pattern).is_some_and(|glob| glob.is_match(path))
-    }
-
-    fn by_mode(&self, tool: &str, effect: &Effect) -> Verdict {
+    fn by_mode(&self, mode: Mode, tool: &str, effect: &Effect) -> Verdict {
+        let only_reads = only_reads(mode);
         match effect {
             // Another agent is no more than this one: each of its calls comes to the same gate.
             Effect::Nothing | Effect::Summons => Verdict::Allow,
-            Effect::Writes(path) if self.is_memory(path) && !self.only_reads() => Verdict::Allow,
-            Effect::Writes(path) if self.steers(path) && !self.only_reads() => Verdict::Ask,
-            _ if self.mode == Mode::AllowAll => Verdict::Allow,
+            Effect::Writes(path) if self.is_memory(path) && !only_reads => Verdict::Allow,
+            Effect::Writes(path) if !only_reads && self.asks_about(mode, path) => Verdict::Ask,
+            _ if mode == Mode::AllowAll => Verdict::Allow,
             Effect::Proposes => Verdict::Ask,
             Effect::Reads(paths) => {
                 self.free_if(paths.iter().all(|path| self.is_here(path)) || self.rule_allows(tool, effect))
             }
-            Effect::Runs { command, reads_only: true } if self.reads_here(command) => Verdict::Allow,
-            Effect::Runs { reads_only: false, .. } | Effect::Writes(_) if self.only_reads() => self.not_now(),
-            Effect::Writes(path) if self.mode == Mode::AcceptEdits && self.is_home(path) => Verdict::Allow,
+            Effect::Runs { .. } if only_reads && !self.sandboxed => Verdict::Deny(NO_SANDBOX.to_owned()),
+            Effect::Runs { command, reads_only: true } if self.sandboxed && self.reads_here(command) => Verdict::Allow,
+            Effect::Runs { reads_only: false, .. } | Effect::Writes(_) if only_reads => not_now(mode),
+            Effect::Writes(path) if mode == Mode::AcceptEdits && self.is_home(path) => Verdict::Allow,
             Effect::Writes(_) | Effect::Runs { .. } | Effect::Reaches(_) => {
                 self.free_if(self.rule_allows(tool, effect))
             }
@@ -183,17 +162,6 @@ impl Permissions {
 
     fn free_if(&self, allowed: bool) -> Verdict {
         if allowed { Verdict::Allow } else { Verdict::Ask }
-    }
-
-    fn only_reads(&self) -> bool {
-        matches!(self.mode, Mode::ReadOnly | Mode::Plan)
-    }
-
-    fn not_now(&self) -> Verdict {
-        Verdict::Deny(match self.mode {
-            Mode::Plan => "nothing may be changed before a plan is approved; propose one with Plan".to_owned(),
-            _ => "this session is read-only; say what you would change instead of changing it".to_owned(),
-        })
     }
 
     /// Below the working directory.
@@ -210,144 +178,68 @@ impl Permissions {
         self.is_home(path) || self.is_memory(path) || self.extra.iter().any(|root| is_below(path, root))
     }
 
-    /// Files that decide what runs or what is allowed later. Names are compared without case, because some file
-    /// systems do, and whether or not they exist yet.
-    fn steers(&self, path: &Path) -> bool {
-        if self.own.iter().any(|own| path.starts_with(own)) {
-            return true;
+    /// Whether changing a file is asked about although changes are allowed. Where everything is, only what steers
+    /// scrubjay, git and shells.
+    fn asks_about(&self, mode: Mode, path: &Path) -> bool {
+        match self.steering(path) {
+            Some(Steering::Core) => true,
+            Some(Steering::Tools) => mode != Mode::AllowAll,
+            None => false,
         }
-        let names: Vec<String> = path.iter().map(|name| name.to_string_lossy().to_lowercase()).collect();
-        let Some((last, parents)) = names.split_last() else { return false };
-        let below = |dir: &str| parents.iter().any(|name| name == dir);
-        let settings = last.starts_with("settings") && last.ends_with(".json");
-        STEERING.contains(&last.as_str())
-            || below(".scrubjay")
-            || (below(".claude") && (settings || below("hooks")))
-            || (below(".git") && (last == "config" || last == "config.worktree" || below("hooks")))
-            || (last == ".git")
+    }
+
+    /// Whether a file decides what runs or what is allowed later.
+    fn steering(&self, path: &Path) -> Option<Steering> {
+        if self.own.iter().any(|own| path.starts_with(own)) {
+            return Some(Steering::Core);
+        }
+        let by_place = || if self.is_home(path) { steering::by_place(path, &self.dir) } else { None };
+        steering::by_name(path).max(by_place())
     }
 
     fn rule_allows(&self, tool: &str, effect: &Effect) -> bool {
-        let rules: Vec<Option<&str>> =
-            self.allow.iter().filter(|rule| rule.tool == tool).map(|rule| rule.pattern.as_deref()).collect();
-        if rules.contains(&None) {
+        let rules: Vec<&Rule> = self.allow.iter().filter(|rule| rule.tool == tool).collect();
+        if rules.iter().any(|rule| rule.pattern.is_none()) {
             return true;
         }
-        let patterns: Vec<&str> = rules.into_iter().flatten().collect();
-        let fits = |path: &PathBuf| patterns.iter().any(|pattern| self.is_like(pattern, path));
+        let fits = |path: &PathBuf| rules.iter().any(|rule| rule.fits(&self.dir, path));
+        let mut patterns = rules.iter().filter_map(|rule| rule.pattern.as_deref());
         match effect {
             Effect::Reads(paths) => !paths.is_empty() && paths.iter().all(fits),
             Effect::Writes(path) => fits(path),
             Effect::Runs { command, .. } => reading::plain_commands(command).is_some_and(|commands| {
-                commands.iter().all(|words| {
-                    let words = words.join(" ");
-                    patterns.iter().any(|pattern| like(pattern, &words))
-                })
+                let patterns: Vec<&str> = patterns.collect();
+                commands.iter().all(|words| patterns.iter().any(|pattern| self.command_fits(pattern, words)))
             }),
-            Effect::Reaches(host) => patterns.iter().any(|pattern| is_host(pattern, host)),
+            Effect::Reaches(host) => patterns.any(|pattern| is_host(pattern, host)),
             Effect::Nothing | Effect::Summons | Effect::Proposes => false,
         }
     }
 
-    /// Whether a read-only command line stays here: every word that could be a path leads to a place that may be read,
-    /// from every directory the line might be in by then.
-    fn reads_here(&self, command: &str) -> bool {
-        let Some(commands) = reading::read_only_commands(command) else { return false };
-        let mut places = vec![self.dir.clone()];
-        commands.iter().all(|words| {
-            let Some((name, rest)) = words.split_first() else { return false };
-            let stays = name == "echo"
-                || rest.iter().flat_map(|word| path_like(word)).all(|path| self.is_free(name, path, &places));
-            stays && (name != "cd" || change_directory(rest, &mut places))
-        })
-    }
-
-    /// A shell takes `..` out before it changes directory, and the system follows links first when it opens a file:
-    /// both must end up here. Two directories are compared by following the links in them.
-    fn is_free(&self, command: &str, path: &str, places: &[PathBuf]) -> bool {
-        places
-            .iter()
-            .flat_map(|dir| [resolve(dir, path), resolve_as_system(dir, path)])
-            .all(|real| self.is_here(&real) && !(command == "diff" && real.is_dir()))
+    /// Whether a pattern that allows means a command.
+    fn command_fits(&self, pattern: &str, words: &[String]) -> bool {
+        like_whole_words(pattern, &words.join(" "))
     }
 }
 
-/// Where a line may be after `cd`; says no when that is not written there (`cd`, `cd -`).
-fn change_directory(words: &[String], places: &mut Vec<PathBuf>) -> bool {
-    let Some(to) = words.last().filter(|word| !word.starts_with('-') && !word.is_empty()) else { return false };
-    let after: Vec<PathBuf> = places.iter().flat_map(|dir| [resolve(dir, to), resolve_as_system(dir, to)]).collect();
-    places.extend(after);
-    places.sort();
-    places.dedup();
-    places.len() <= MOST_PLACES
+/// Why no command runs where nothing may be changed.
+const NO_SANDBOX: &str =
+    "commands run here in a sandbox only, and there is none on this system; use Read, Grep and Glob";
+
+fn only_reads(mode: Mode) -> bool {
+    matches!(mode, Mode::ReadOnly | Mode::Plan)
 }
 
-/// Each `cd` may or may not have happened, so places double; nobody writes that many.
-const MOST_PLACES: usize = 64;
+fn not_now(mode: Mode) -> Verdict {
+    Verdict::Deny(match mode {
+        Mode::Plan => "nothing may be changed before a plan is approved; propose one with Plan".to_owned(),
+        _ => "this session is read-only; say what you would change instead of changing it".to_owned(),
+    })
+}
 
 /// Everything lies below no directory: a session without one is not at home anywhere.
 fn is_below(path: &Path, root: &Path) -> bool {
     !root.as_os_str().is_empty() && path.starts_with(root)
-}
-
-/// Configuration of shells and of scrubjay: writing it is running it later.
-const STEERING: [&str; 14] = [
-    ".scrubjay.toml",
-    ".bashrc",
-    ".bash_profile",
-    ".bash_login",
-    ".bash_logout",
-    ".profile",
-    ".zshrc",
-    ".zshenv",
-    ".zprofile",
-    ".zlogin",
-    ".kshrc",
-    "config.fish",
-    ".gitconfig",
-    ".gitmodules",
-];
-
-/// What of a word could be a path: the word, what follows an equals sign, and what is attached to a one-letter flag.
-fn path_like(word: &str) -> impl Iterator<Item = &str> {
-    let attached = word.strip_prefix('-').filter(|rest| !rest.starts_with('-')).and_then(|rest| rest.get(1..));
-    let value = word.split_once('=').map(|(_, value)| value);
-    let whole = (!word.starts_with('-')).then_some(word);
-    [whole, value, attached].into_iter().flatten().filter(|path| !path.is_empty())
-}
-
-fn glob(dir: &Path, pattern: &str) -> Option<GlobMatcher> {
-    let whole = if pattern.starts_with('/') {
-        pattern.to_owned()
-    } else {
-        let dir = globset::escape(dir.to_str()?);
-        format!("{}/{}", dir.trim_end_matches('/'), pattern.trim_start_matches("./"))
-    };
-    GlobBuilder::new(&whole).literal_separator(true).build().ok().map(|glob| glob.compile_matcher())
-}
-
-/// Whether a command's words are like a pattern in which `*` stands for anything. Linear in both.
-fn like(pattern: &str, words: &str) -> bool {
-    let Some((head, rest)) = pattern.split_once('*') else { return pattern == words };
-    let Some(mut left) = words.strip_prefix(head) else { return false };
-    let mut pieces: Vec<&str> = rest.split('*').collect();
-    let last = pieces.pop().unwrap_or_default();
-    for piece in pieces {
-        match left.find(piece) {
-            Some(at) => left = &left[at + piece.len()..],
-            None => return false,
-        }
-    }
-    left.ends_with(last)
-}
-
-/// A host is compared as a whole, or below a name of which a label was left open.
-fn is_host(pattern: &str, host: &str) -> bool {
-    let (pattern, host) = (pattern.to_lowercase(), host.to_lowercase());
-    match pattern.strip_prefix("*.") {
-        Some(name) => host.strip_suffix(name).is_some_and(|front| front.len() > 1 && front.ends_with('.')),
-        None => host == pattern,
-    }
 }
 
 #[cfg(test)]
@@ -364,6 +256,7 @@ mod tests {
             dir: "/work".into(),
             extra: vec!["/extra".into()],
             memory: None,
+            sandboxed: true,
             own: vec!["/home/me/.config/scrubjay".into()],
         }
     }
@@ -437,7 +330,23 @@ mod tests {
         ] {
             assert_eq!(letters("Write", &writes(path), &["Write", "Write(**)", "Write(/**)"]), "??n?n", "{path}");
         }
-        for path in ["/work/.gitignore", "/work/config", "/work/.claude/skills/x/SKILL.md", "/work/settings.json"] {
+        // What steers other tools is free only where everything is.
+        for path in [
+            "/work/.claude/skills/x/SKILL.md",
+            "/work/CLAUDE.md",
+            "/work/sub/AGENTS.md",
+            "/work/.github/workflows/ci.yml",
+            "/work/.gitlab-ci.yml",
+            "/work/.circleci/config.yml",
+            "/work/Jenkinsfile",
+            "/work/.cargo/config.toml",
+            "/work/.vscode/tasks.json",
+            "/work/.idea/workspace.xml",
+            "/work/tools/pre-commit",
+        ] {
+            assert_eq!(letters("Write", &writes(path), &["Write", "Write(**)", "Write(/**)"]), "??nyn", "{path}");
+        }
+        for path in ["/work/.gitignore", "/work/config", "/work/skills/x/SKILL.md", "/work/settings.json"] {
             assert_eq!(letters("Write", &writes(path), &[]), "?ynyn", "{path}");
         }
     }
@@ -521,13 +430,95 @@ mod tests {
         let dir = home.path().canonicalize().unwrap().join("work");
         std::fs::create_dir(&dir).unwrap();
         std::os::unix::fs::symlink("/etc", dir.join("link")).unwrap();
-        let here = Permissions { dir, ..Permissions::default() };
+        let here = Permissions { dir, sandboxed: true, ..Permissions::default() };
         assert_eq!(here.decide("Bash", &runs("cat link/passwd")), Verdict::Ask);
         assert_eq!(here.decide("Bash", &runs("cd link && ls")), Verdict::Ask);
         assert_eq!(here.decide("Bash", &runs("cat link/../passwd")), Verdict::Ask);
         assert_eq!(here.decide("Bash", &runs("cd link/../x && ls")), Verdict::Ask);
         assert_eq!(here.decide("Bash", &runs("diff . .")), Verdict::Ask);
         assert_eq!(here.decide("Bash", &runs("cat linked")), Verdict::Allow);
+    }
+
+    // spec: X2
+    #[test]
+    fn leaving_the_sandbox_is_asked_about_each_time() {
+        let here = permissions(Ask, &[]);
+        let granted: Vec<Always> = here.always("Bash", &runs("cargo test")).into_iter().collect();
+        assert!(here.is_covered(&granted, "Bash", &runs("cargo test --lib")));
+        let outside = format!("Bash{OUTSIDE}");
+        assert!(!here.is_covered(&granted, &outside, &runs("cargo test")));
+        assert_eq!(here.always(&outside, &runs("cargo test")), None);
+    }
+
+    // spec: X1
+    #[test]
+    fn files_that_may_not_be_read_are_found_for_the_sandbox() {
+        let held = tempfile::tempdir().unwrap();
+        let (dir, elsewhere) = (held.path().canonicalize().unwrap().join("birds"), held.path().join("elsewhere"));
+        std::fs::create_dir_all(dir.join("sub/secrets")).unwrap();
+        for file in [&dir.join(".env"), &dir.join("sub/.ENV"), &dir.join("sub/secrets/key"), &dir.join("a"), &elsewhere]
+        {
+            std::fs::write(file, "x").unwrap();
+        }
+        let outright = format!("Read({})", elsewhere.display());
+        let below = format!("Read({}/*.pem)", held.path().canonicalize().unwrap().display());
+        std::fs::write(held.path().join("a.pem"), "x").unwrap();
+        let deny = ["Read(.env)", "Read(sub/secrets/**)", &outright, &below].map(|rule| rule.parse().unwrap()).to_vec();
+        let mut found = Permissions { dir: dir.clone(), deny, ..Permissions::default() }.denied_files();
+        found.sort();
+        found.dedup();
+        let elsewhere = elsewhere.canonicalize().unwrap();
+        let pem = elsewhere.with_file_name("a.pem");
+        let mut expected = vec![dir.join(".env"), dir.join("sub/.ENV"), dir.join("sub/secrets"), elsewhere, pem];
+        expected.sort();
+        assert_eq!(found, expected);
+        assert!(Permissions { dir, ..Permissions::default() }.denied_files().is_empty());
+    }
+
+    // spec: X2
+    #[test]
+    fn without_a_sandbox_commands_that_read_ask_or_are_refused() {
+        let bare = |mode, rules: &[&str]| Permissions { sandboxed: false, ..permissions(mode, rules) };
+        for (mode, rules, word) in [
+            (Ask, &[][..], "ask"),
+            (AcceptEdits, &[], "ask"),
+            (Ask, &["Bash(cat *)"], "allow"),
+            (AllowAll, &[], "allow"),
+            (ReadOnly, &[], "deny"),
+            (Plan, &[], "deny"),
+            (Plan, &["Bash"], "deny"),
+        ] {
+            let verdict = bare(mode, rules).decide("Bash", &runs("cat a"));
+            let found = match &verdict {
+                Verdict::Allow => "allow",
+                Verdict::Ask => "ask",
+                Verdict::Deny(reason) => {
+                    assert!(reason.contains("sandbox"), "{reason}");
+                    "deny"
+                }
+            };
+            assert_eq!(found, word, "{mode:?} {rules:?}");
+        }
+    }
+
+    // spec: X2
+    #[test]
+    fn the_sandbox_holds_what_nobody_approved() {
+        use Approval::{Given, NotNeeded};
+        for (mode, rules, approval, confined) in [
+            (Ask, &[][..], NotNeeded, true),
+            (Ask, &[], Given, false),
+            (AcceptEdits, &[], NotNeeded, true),
+            (Ask, &["Bash(cat *)"], NotNeeded, false),
+            (AllowAll, &[], NotNeeded, false),
+            (ReadOnly, &["Bash"], NotNeeded, true),
+            (ReadOnly, &[], Given, true),
+            (Plan, &[], Given, true),
+        ] {
+            let confines = permissions(mode, rules).confines("Bash", &runs("cat a"), approval);
+            assert_eq!(confines, confined, "{mode:?} {rules:?} {approval:?}");
+        }
+        assert!(!permissions(ReadOnly, &[]).confines("Read", &Effect::Reads(Vec::new()), NotNeeded));
     }
 
     // spec: R2
