@@ -1,12 +1,12 @@
 //! Credentials: how many made-up tokens are caught, how many false alarms ordinary code and prose give, and at what speed.
 //!
-//! `cargo bench -p scrubjay --bench secrets -- [--data PATH] [--code PATH] [--prose PATH] [--missed] [--alarms]`
+//! `cargo bench -p scrubjay --bench secrets -- [--data PATH] [--code PATH] [--prose PATH] [--transcripts PATH] [--missed] [--alarms]`
 //!
 //! Tokens are drawn from the patterns of a public rule file (ten for each family, always the same ones), put into a sentence and into an
 //! assignment, without the random characters that a pattern allows before a name. Our own rules are not made of that file. Labelled
 //! strings come from the same place. Code is every `.rs` and `.toml` file below `--code` (by default the sources that cargo keeps), prose every
-//! `.json`, `.jsonl`, `.md` and `.gz` file below `--prose` (by default the conversations of the benchmark data). Speed stands beside
-//! reading the same bytes once.
+//! `.json`, `.jsonl`, `.md` and `.gz` file below `--prose` (by default the conversations of the benchmark data), and the same below
+//! `--transcripts` (by default sessions of other agents). Speed stands beside reading the same bytes once.
 
 use flate2::read::GzDecoder;
 use proptest::strategy::{Strategy as _, ValueTree as _};
@@ -41,7 +41,10 @@ fn main() -> Result<(), Failure> {
     let code = given(&arguments, "--code").or_else(|| Some(std::env::home_dir()?.join(".cargo/registry/src")));
     let prose = given(&arguments, "--prose").or_else(|| data(&arguments));
     alarms(&rules, "code", code, &["rs", "toml"], has(&arguments, "--alarms"))?;
-    alarms(&rules, "prose", prose, &["json", "jsonl", "md", "gz"], has(&arguments, "--alarms"))
+    let talk = &["json", "jsonl", "md", "gz"];
+    alarms(&rules, "prose", prose, talk, has(&arguments, "--alarms"))?;
+    let transcripts = given(&arguments, "--transcripts").or_else(|| Some(data(&arguments)?.join("transcripts")));
+    alarms(&rules, "transcripts", transcripts, talk, has(&arguments, "--alarms"))
 }
 
 fn has(arguments: &[String], name: &str) -> bool {
@@ -206,7 +209,7 @@ fn alarms(rules: &Rules, kind: &str, root: Option<PathBuf>, extensions: &[&str],
     let started = Instant::now();
     for (path, text) in &texts {
         for finding in rules.scan(text) {
-            if list && finding.certainty == Certainty::Specific {
+            if list {
                 let shown: String = text[finding.span.clone()].chars().take(90).collect();
                 println!("  {} {}: {shown:?}", finding.rule, path.display());
             }

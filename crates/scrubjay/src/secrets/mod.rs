@@ -1,24 +1,19 @@
 //! Credentials in a text: found, named by their rule, and replaced.
 //!
-//! A table of rules (`rules.toml`) says what the tokens of many vendors look like. One pass over the text finds the words that announce
-//! them; only there a pattern is tried, and compiled when it is tried first. What a rule says by itself is *specific*; what only
-//! looks random and has a telling name is *generic*, and worth a question but no refusal.
+//! A table of rules in the format of gitleaks (`rules.toml`) says what the tokens of many vendors look like, and how people and files
+//! give a password to a name. One pass over the text finds the words that announce them; only there a pattern is tried, and compiled
+//! when it is tried first. A credential with a form of its own is *specific*; one that is told by its name or place is *generic*.
 
 mod decode;
-mod foreign;
 mod rules;
 mod shape;
-mod spoken;
 #[cfg(test)]
 mod tests;
 mod view;
 
-pub use spoken::tells_password;
-
 use aho_corasick::AhoCorasick;
-use foreign::Foreign;
-use regex::Regex;
 use rules::RuleTable;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::LazyLock;
 use view::View;
@@ -27,7 +22,7 @@ pub(crate) use view::is_invisible;
 /// How sure a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Certainty {
-    /// It looks random and has a telling name.
+    /// It is told by its name or its place.
     Generic,
     /// It has the face of one vendor's credential, or is a value that was known to be secret.
     Specific,
@@ -61,13 +56,24 @@ pub fn veiled(text: &str) -> String {
     OWN.replaced(text, |rule, _| format!("[REDACTED:{rule}]"))
 }
 
+/// `text` with every credential left out: for titles, names of files and lines of an index.
+pub fn left_out(text: &str) -> String {
+    OWN.replaced(text, |_, _| "…".to_owned())
+}
+
+/// The rule that finds a credential in the name of a file, in which words are joined by `_`.
+pub fn in_file_name(path: &str) -> Option<String> {
+    let words = path.replace(['_', '/'], " ");
+    let words = words.strip_suffix(".md").unwrap_or(&words);
+    scan(path).into_iter().chain(scan(words)).next().map(|found| found.rule)
+}
+
 /// Shorter values would be found in ordinary words.
 const KNOWN_LEAST: usize = 12;
 
 /// The rules in force.
 pub struct Rules {
-    own: RuleTable,
-    foreign: Vec<Foreign>,
+    tables: Vec<RuleTable>,
     known: Option<AhoCorasick>,
     problems: Vec<String>,
 }
@@ -81,14 +87,14 @@ impl Default for Rules {
 impl Rules {
     /// Our own rules.
     pub fn new() -> Self {
-        Self { own: RuleTable::own(), foreign: Vec::new(), known: None, problems: Vec::new() }
+        Self { tables: vec![RuleTable::own()], known: None, problems: Vec::new() }
     }
 
     /// With the rules of a file in the format of gitleaks besides. What of it cannot be used is in [`Self::problems`].
     #[must_use]
     pub fn with_file(mut self, text: &str) -> Self {
-        match Foreign::read(text) {
-            Ok(rules) => self.foreign.extend(rules),
+        match RuleTable::read(text) {
+            Ok(table) => self.tables.push(table),
             Err(error) => {
                 self.problems.push(format!("the file of credential rules cannot be read and is left out: {error}"))
             }
@@ -109,8 +115,8 @@ impl Rules {
 
     /// What cannot be used of the rules, in sentences. It compiles every pattern, which takes a moment.
     pub fn problems(&self) -> Vec<String> {
-        let foreign = self.foreign.iter().flat_map(Foreign::problems);
-        self.problems.iter().cloned().chain(self.own.faults()).chain(foreign).collect()
+        let tables = self.tables.iter().flat_map(RuleTable::problems);
+        self.problems.iter().cloned().chain(tables).collect()
     }
 
     /// The credentials in `text`, in order and apart from each other.
@@ -120,8 +126,7 @@ impl Rules {
         let view = View::of(text);
         let mut found = self.plain(&view);
         for (run, decoded) in decode::runs(view.text()) {
-            let inside = self.plain(&View::of(&decoded));
-            let best = inside.into_iter().find(|finding| finding.certainty == Certainty::Specific);
+            let best = self.plain(&View::of(&decoded)).into_iter().max_by_key(|finding| finding.certainty);
             found.extend(best.map(|finding| Finding { span: view.origin(run), ..finding }));
         }
         apart(found)
@@ -129,22 +134,13 @@ impl Rules {
 
     fn plain(&self, view: &View<'_>) -> Vec<Finding> {
         let mut found: Vec<Finding> = Vec::new();
-        for hit in self.own.find(view) {
+        for hit in self.tables.iter().flat_map(|table| table.find(view)) {
             let certainty = if hit.is_generic { Certainty::Generic } else { Certainty::Specific };
             found.push(Finding { rule: hit.rule.to_owned(), span: hit.span, certainty });
         }
-        found.extend(connections(view));
-        let mut add = |rule: &str, span: Range<usize>| {
-            found.push(Finding { rule: rule.to_owned(), span: view.origin(span), certainty: Certainty::Specific });
-        };
-        if let Some(known) = &self.known {
-            known.find_iter(view.text()).for_each(|value| add("known-value", value.range()));
-        }
-        if !self.foreign.is_empty() {
-            let lower = view.text().to_ascii_lowercase();
-            for rule in self.foreign.iter().filter(|rule| rules::has_keyword(rule, &lower)) {
-                rule.find(view.text()).into_iter().for_each(|span| add(&rule.id, span));
-            }
+        for value in self.known.iter().flat_map(|known| known.find_iter(view.text())) {
+            let span = view.origin(value.range());
+            found.push(Finding { rule: "known-value".to_owned(), span, certainty: Certainty::Specific });
         }
         found
     }
@@ -182,45 +178,15 @@ const PASSES: usize = 8;
 /// In order, the surest and then the longest of those that overlap.
 fn apart(mut found: Vec<Finding>) -> Vec<Finding> {
     found.sort_by_key(|finding| (std::cmp::Reverse((finding.certainty, finding.span.len())), finding.span.start));
-    let mut kept: Vec<Finding> = Vec::new();
+    let mut kept: BTreeMap<usize, Finding> = BTreeMap::new();
     for finding in found {
-        let overlaps = |other: &Finding| other.span.start < finding.span.end && finding.span.start < other.span.end;
-        if !finding.span.is_empty() && !kept.iter().any(overlaps) {
-            kept.push(finding);
+        // Those kept lie apart, so only the last one that begins before this one ends can overlap it.
+        let before = kept.range(..finding.span.end).next_back().map(|(_, other)| other.span.end);
+        if !finding.span.is_empty() && before.is_none_or(|end| end <= finding.span.start) {
+            kept.insert(finding.span.start, finding);
         }
     }
-    kept.sort_by_key(|finding| finding.span.start);
-    kept
-}
-
-/// Passwords in addresses: `scheme://user:password@host`.
-fn connections(view: &View<'_>) -> Vec<Finding> {
-    static ADDRESS: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r#"^://[^\s:/@"'<>]{0,64}:([^\s@"'<>/]{3,128})@([A-Za-z0-9_.\[\]-]+)"#).ok());
-    let Some(address) = ADDRESS.as_ref() else { return Vec::new() };
-    let text = view.text();
-    let mut found = Vec::new();
-    for (at, _) in text.match_indices("://") {
-        let Some(captures) = address.captures(&text[at..text.floor_char_boundary(at.saturating_add(300))]) else {
-            continue;
-        };
-        let (Some(password), Some(host)) = (captures.get(1), captures.get(2)) else { continue };
-        if shape::is_blank_password(password.as_str()) {
-            continue;
-        }
-        let certainty = password_certainty(password.as_str(), host.as_str());
-        let span = view.origin(at + password.start()..at + password.end());
-        found.push(Finding { rule: "connection-password".to_owned(), span, certainty });
-    }
-    found
-}
-
-/// A long mixed password for a real host is one; the rest may be an example.
-fn password_certainty(password: &str, host: &str) -> Certainty {
-    let near = host.contains("localhost") || host.contains("example") || host.starts_with("127.");
-    let mixed =
-        password.len() >= 8 && password.bytes().any(|byte| byte.is_ascii_digit()) && shape::entropy(password) >= 2.5;
-    if mixed && !near { Certainty::Specific } else { Certainty::Generic }
+    kept.into_values().collect()
 }
 
 /// Eight hexadecimal digits of an HMAC with SHA-256.

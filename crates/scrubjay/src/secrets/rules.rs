@@ -1,90 +1,163 @@
-//! The table of rules, the words that announce them, and what one of them makes of a place in a text.
+//! Rules in the format of gitleaks: what a credential looks like, the words that announce it, and what is none. Our own
+//! table is one such file; a user may bring others.
 
-use super::foreign::{Foreign, Lazy};
 use super::shape;
 use super::view::View;
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
+use regex::Regex;
 use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+use unicode_normalization::UnicodeNormalization as _;
 
 const TABLE: &str = include_str!("rules.toml");
 
-/// Bits per character where a rule does not say.
-const LEAST_ENTROPY: f64 = 2.3;
-/// How far a token may reach beyond its first word.
+/// How far a credential may reach beyond the word that announces it.
 const AHEAD: usize = 700;
+/// The same for a block of lines.
+const BLOCK: usize = 1 << 14;
+/// How far before the word a match may begin.
+const BACK: usize = 200;
 /// A name this short, in the middle of letters, is part of another word.
 const SHORT_NAME: usize = 6;
-/// How far back a mark may stand from where its secret begins.
-const BACK: usize = 128;
 
-#[derive(Deserialize, Default)]
-#[serde(deny_unknown_fields)]
-struct Table {
-    token: Vec<TokenRow>,
-    around: Vec<AroundRow>,
-    named: Vec<NamedRow>,
-    generic: Vec<String>,
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct File {
+    #[serde(default)]
+    rules: Vec<Row>,
+    #[serde(default)]
+    allowlists: Vec<AllowRow>,
+    allowlist: Option<AllowRow>,
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct TokenRow {
+#[serde(rename_all = "camelCase")]
+struct Row {
     id: String,
-    starts: Vec<String>,
-    body: String,
-    entropy: Option<f64>,
+    regex: Option<String>,
     #[serde(default)]
-    letters: bool,
+    keywords: Vec<String>,
     #[serde(default)]
-    any_case: bool,
+    entropy: f64,
+    #[serde(default)]
+    secret_group: usize,
+    #[serde(default)]
+    tags: Vec<String>,
+    #[serde(default)]
+    allowlists: Vec<AllowRow>,
+    allowlist: Option<AllowRow>,
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct AroundRow {
-    id: String,
-    marks: Vec<String>,
+#[serde(rename_all = "camelCase")]
+struct AllowRow {
+    #[serde(default)]
+    target_rules: Vec<String>,
+    #[serde(default)]
+    regex_target: String,
+    #[serde(default)]
+    condition: String,
+    #[serde(default)]
+    regexes: Vec<String>,
+    #[serde(default)]
+    stopwords: Vec<String>,
+    #[serde(default)]
+    paths: Vec<String>,
+    #[serde(default)]
+    commits: Vec<String>,
+}
+
+/// A pattern that is compiled when it is first needed.
+struct LazyPattern {
     pattern: String,
-    /// How many bytes behind the mark may belong to it.
-    reach: Option<usize>,
-    entropy: Option<f64>,
-    #[serde(default)]
-    letters: bool,
-    #[serde(default)]
-    any_case: bool,
+    compiled: OnceLock<Result<Regex, String>>,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct NamedRow {
-    names: Vec<String>,
-    values: Vec<String>,
-    #[serde(default)]
-    whole: bool,
+impl LazyPattern {
+    /// A text is searched in compatibility form, so a pattern has to be in it too.
+    fn new(pattern: &str) -> Self {
+        Self { pattern: pattern.nfkd().collect(), compiled: OnceLock::new() }
+    }
+
+    /// The pattern, unless it is none.
+    fn get(&self) -> Result<&Regex, &str> {
+        let compile = || Regex::new(&self.pattern).map_err(|error| error.to_string());
+        self.compiled.get_or_init(compile).as_ref().map_err(String::as_str)
+    }
 }
 
-/// How a rule looks for its secret.
+/// What is no credential although a rule matches it.
+struct Allowlist {
+    patterns: Vec<LazyPattern>,
+    /// Whether the patterns look at the whole match, not at the credential alone.
+    whole_match: bool,
+    /// In small letters.
+    stopwords: Vec<String>,
+}
+
+impl Allowlist {
+    /// A list that also asks for a path or a commit never applies here: there is neither.
+    fn of(row: &AllowRow) -> Option<Self> {
+        let elsewhere = !row.paths.is_empty() || !row.commits.is_empty();
+        if elsewhere && row.condition.eq_ignore_ascii_case("and") {
+            return None;
+        }
+        Some(Self {
+            patterns: row.regexes.iter().map(|pattern| LazyPattern::new(pattern)).collect(),
+            whole_match: matches!(row.regex_target.as_str(), "match" | "line"),
+            stopwords: row.stopwords.iter().map(|word| word.to_ascii_lowercase()).collect(),
+        })
+    }
+
+    fn allows(&self, whole: &str, secret: &str) -> bool {
+        let target = if self.whole_match { whole } else { secret };
+        let lower = secret.to_ascii_lowercase();
+        self.stopwords.iter().any(|word| lower.contains(word.as_str()))
+            || self.patterns.iter().filter_map(|pattern| pattern.get().ok()).any(|pattern| pattern.is_match(target))
+    }
+}
+
+/// Where a rule looks for its credential.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Search {
-    /// What begins at the word.
+    /// A token that begins with the keyword.
     Token,
-    /// What lies around the word.
-    Around { reach: usize },
-    /// What is assigned to the word.
-    Named,
-    /// The same for a word that is part of others.
-    NamedWhole,
-    /// The same for words that anything may be assigned to.
-    Generic,
+    /// What begins with the keyword, which is a name.
+    Name,
+    /// What lies around the keyword, at most this far behind it.
+    Near(usize),
+    /// Anywhere in a text that has the keyword.
+    Anywhere,
+}
+
+impl Search {
+    fn of(tags: &[String]) -> Self {
+        let has = |tag: &str| tags.iter().any(|known| known == tag);
+        match () {
+            () if has("token") => Search::Token,
+            () if has("name") => Search::Name,
+            () if has("block") => Search::Near(BLOCK),
+            () if has("near") => Search::Near(AHEAD),
+            () => Search::Anywhere,
+        }
+    }
+
+    fn is_anchored(self) -> bool {
+        matches!(self, Search::Token | Search::Name)
+    }
 }
 
 struct Rule {
     id: String,
     search: Search,
-    pattern: Lazy,
+    pattern: LazyPattern,
     entropy: f64,
-    letters: bool,
-    any_case: bool,
+    group: usize,
+    needs_digit: bool,
+    is_generic: bool,
+    allowlists: Vec<Arc<Allowlist>>,
 }
 
 /// What was found: by which rule, where, and whether by the name alone.
@@ -94,113 +167,131 @@ pub(super) struct Hit<'r> {
     pub(super) is_generic: bool,
 }
 
-/// The rules in force.
+/// The rules of one file.
 #[derive(Default)]
 pub(super) struct RuleTable {
     rules: Vec<Rule>,
     words: Option<AhoCorasick>,
-    /// The rules each word announces, and the word itself.
-    announced: Vec<(String, Vec<usize>)>,
-    pub(super) problems: Vec<String>,
+    /// The rules each keyword announces.
+    announced: Vec<Vec<usize>>,
+    /// Rules without a keyword.
+    always: Vec<usize>,
+    problems: Vec<String>,
 }
 
 impl RuleTable {
     /// Our own rules.
     pub(super) fn own() -> Self {
+        Self::read(TABLE).unwrap_or_else(|error| Self {
+            problems: vec![format!("the table of credential rules cannot be read: {error}")],
+            ..Self::default()
+        })
+    }
+
+    /// The rules of a file. Those without a pattern look at file names and are left out.
+    pub(super) fn read(text: &str) -> Result<Self, String> {
+        let file: File = toml::from_str(text).map_err(|error| error.to_string())?;
         let mut this = Self::default();
-        let table = toml::from_str(TABLE).unwrap_or_else(|error| {
-            this.problems.push(format!("the table of credential rules cannot be read: {error}"));
-            Table::default()
-        });
-        this.add_tokens(table.token);
-        for row in table.around {
-            let pattern = Lazy::new(if row.any_case { format!("(?i){}", row.pattern) } else { row.pattern });
-            let entropy = row.entropy.unwrap_or(LEAST_ENTROPY);
-            let search = Search::Around { reach: row.reach.unwrap_or(AHEAD) };
-            let rule = Rule { id: row.id, search, pattern, entropy, letters: row.letters, any_case: true };
-            this.add(rule, row.marks);
-        }
-        for row in table.named {
-            let id = row.names.first().cloned().unwrap_or_default();
-            let search = if row.whole { Search::NamedWhole } else { Search::Named };
-            this.add_named(id, row.names, &row.values.join("|"), search);
-        }
-        this.add_named("generic".to_owned(), table.generic, "[a-z0-9_.=+/~-]{10,150}", Search::Generic);
-        this.announce();
-        this
-    }
-
-    fn add_tokens(&mut self, rows: Vec<TokenRow>) {
-        for TokenRow { id, starts, body, entropy, letters, any_case } in rows {
-            let pattern = Lazy::new(format!("^(?:{body})"));
-            let entropy = entropy.unwrap_or(LEAST_ENTROPY);
-            self.add(Rule { id, search: Search::Token, pattern, entropy, letters, any_case }, starts);
-        }
-    }
-
-    /// A name, more of a name, a sign of assignment, quotes, the value.
-    fn add_named(&mut self, id: String, names: Vec<String>, values: &str, search: Search) {
-        const ASSIGNED: &str = r#"^[ \ta-z0-9_.-]{0,36}[\s'"]{0,3}(?:=>|:{1,3}=|\?=|\|\||[=>:,]|\sis\s)[`'"\s=]{0,5}"#;
-        let pattern = Lazy::new(format!("(?i-u){ASSIGNED}({values})(?:[`'\"\\s;,.)\\]}}<&|]|\\\\[nr]|$)"));
-        let entropy = if matches!(search, Search::Generic) { 3.5 } else { LEAST_ENTROPY };
-        self.add(Rule { id, search, pattern, entropy, letters: false, any_case: true }, names);
-    }
-
-    fn add(&mut self, rule: Rule, words: Vec<String>) {
-        let index = self.rules.len();
-        self.rules.push(rule);
-        for word in words {
-            match self.announced.iter_mut().find(|(known, _)| *known == word) {
-                Some((_, rules)) => rules.push(index),
-                None => self.announced.push((word, vec![index])),
+        let mut words: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        let shared = file.allowlists.iter().chain(&file.allowlist);
+        let shared: Vec<(&[String], Arc<Allowlist>)> =
+            shared.filter_map(|row| Some((row.target_rules.as_slice(), Arc::new(Allowlist::of(row)?)))).collect();
+        for row in &file.rules {
+            let index = this.rules.len();
+            let Some(rule) = Rule::of(row, &shared) else { continue };
+            this.rules.push(rule);
+            if row.keywords.is_empty() {
+                this.always.push(index);
+            }
+            for word in &row.keywords {
+                words.entry(word.to_ascii_lowercase().nfkd().collect()).or_default().push(index);
             }
         }
+        this.announce(words);
+        Ok(this)
     }
 
-    fn announce(&mut self) {
-        let words = self.announced.iter().map(|(word, _)| word);
-        let built = AhoCorasickBuilder::new().ascii_case_insensitive(true).match_kind(MatchKind::Standard).build(words);
+    fn announce(&mut self, words: BTreeMap<String, Vec<usize>>) {
+        let mut builder = AhoCorasickBuilder::new();
+        let built = builder.ascii_case_insensitive(true).match_kind(MatchKind::Standard).build(words.keys());
         match built {
-            Ok(words) => self.words = Some(words),
+            Ok(built) => self.words = Some(built),
             Err(error) => self.problems.push(format!("credentials cannot be searched for: {error}")),
         }
+        self.announced = words.into_values().collect();
     }
 
-    /// Every pattern that does not compile.
-    pub(super) fn faults(&self) -> Vec<String> {
-        let fault =
-            |rule: &Rule| rule.pattern.get().err().map(|error| format!("rule `{}` is left out: {error}", rule.id));
-        self.problems.iter().cloned().chain(self.rules.iter().filter_map(fault)).collect()
+    /// What cannot be used, in sentences.
+    pub(super) fn problems(&self) -> Vec<String> {
+        let of_rule = |rule: &Rule| {
+            let lists = rule.allowlists.iter().flat_map(|list| &list.patterns);
+            let fault = std::iter::once(&rule.pattern).chain(lists).find_map(|pattern| pattern.get().err());
+            fault.map(|error| format!("rule `{}` is left out: {error}", rule.id))
+        };
+        self.problems.iter().cloned().chain(self.rules.iter().filter_map(of_rule)).collect()
     }
 
     /// What the rules find.
     pub(super) fn find(&self, view: &View<'_>) -> Vec<Hit<'_>> {
-        let Some(words) = &self.words else { return Vec::new() };
         let mut found = Vec::new();
-        for word in words.find_overlapping_iter(view.text()) {
-            let (written, rules) = &self.announced[word.pattern().as_usize()];
-            for rule in rules.iter().map(|index| &self.rules[*index]) {
-                if !rule.any_case && !view.text()[word.range()].eq(written) {
-                    continue;
-                }
+        let mut anywhere: BTreeSet<usize> = self.always.iter().copied().collect();
+        // A rule that looks around a word needs not look twice at the same place.
+        let mut looked: BTreeMap<usize, usize> = BTreeMap::new();
+        let words = self.words.iter().flat_map(|words| words.find_overlapping_iter(view.text()));
+        for word in words {
+            for index in self.announced[word.pattern().as_usize()].iter().copied() {
+                let rule = &self.rules[index];
                 let span = match rule.search {
                     Search::Token => rule.token(view, word.range()),
-                    Search::Around { reach } => {
-                        rule.around(view.text(), word.range(), reach).map(|span| view.origin(span))
+                    Search::Name => rule.named(view.text(), word.range()).map(|span| view.origin(span)),
+                    Search::Near(reach) => {
+                        let until = looked.entry(index).or_default();
+                        let near =
+                            if word.start() < *until { None } else { rule.near(view.text(), word.range(), reach) };
+                        near.map(|span| {
+                            *until = span.end;
+                            view.origin(span)
+                        })
                     }
-                    Search::Named | Search::NamedWhole | Search::Generic => {
-                        rule.named(view.text(), word.range()).map(|span| view.origin(span))
+                    Search::Anywhere => {
+                        anywhere.insert(index);
+                        None
                     }
                 };
-                let is_generic = matches!(rule.search, Search::Generic);
-                found.extend(span.map(|span| Hit { rule: &rule.id, span, is_generic }));
+                found.extend(span.map(|span| rule.hit(span)));
             }
+        }
+        for rule in anywhere.into_iter().map(|index| &self.rules[index]) {
+            found.extend(rule.anywhere(view.text()).into_iter().map(|span| rule.hit(view.origin(span))));
         }
         found
     }
 }
 
 impl Rule {
+    fn of(row: &Row, shared: &[(&[String], Arc<Allowlist>)]) -> Option<Self> {
+        let (regex, search) = (row.regex.as_ref()?, Search::of(&row.tags));
+        let regex = if search.is_anchored() { format!("^(?:{regex})") } else { regex.clone() };
+        let has = |tag: &str| row.tags.iter().any(|known| known == tag);
+        let own = row.allowlists.iter().chain(&row.allowlist).filter_map(Allowlist::of).map(Arc::new);
+        let meant = |targets: &[String]| targets.is_empty() || targets.contains(&row.id);
+        let shared = shared.iter().filter(|(targets, _)| meant(targets)).map(|(_, list)| Arc::clone(list));
+        Some(Self {
+            search,
+            pattern: LazyPattern::new(&regex),
+            entropy: row.entropy,
+            group: row.secret_group,
+            needs_digit: has("digit"),
+            is_generic: has("generic"),
+            allowlists: own.chain(shared).collect(),
+            id: row.id.clone(),
+        })
+    }
+
+    fn hit(&self, span: Range<usize>) -> Hit<'_> {
+        Hit { rule: &self.id, span, is_generic: self.is_generic }
+    }
+
     /// A token that begins with the word, in one piece or broken over lines.
     fn token(&self, view: &View<'_>, word: Range<usize>) -> Option<Range<usize>> {
         let text = view.text();
@@ -210,77 +301,64 @@ impl Rule {
             return None;
         }
         let end = text.floor_char_boundary(word.end.saturating_add(AHEAD));
-        let body = &text[word.end..end];
-        if let Some(length) = self.body(body).filter(|length| !shape::goes_on(body.as_bytes().get(*length).copied())) {
-            return Some(view.origin(word.start..word.end + length));
+        let ahead = &text[word.start..end];
+        let found = self.first(ahead).filter(|span| !shape::goes_on(ahead.as_bytes().get(span.end).copied()));
+        if let Some(span) = found {
+            return Some(view.origin(word.start + span.start..word.start + span.end));
         }
-        let broken = body.bytes().take_while(|byte| byte.is_ascii_graphic()).count();
-        if !matches!(body.as_bytes().get(broken), Some(b'\n' | b'\r')) {
+        let broken = ahead.bytes().take_while(|byte| byte.is_ascii_graphic()).count();
+        if !matches!(ahead.as_bytes().get(broken), Some(b'\n' | b'\r')) {
             return None;
         }
-        let joined = view.joined(word.end, AHEAD);
+        let joined = view.joined(word.start, AHEAD);
         let ends = |at: usize| joined.is_break(at) || !shape::goes_on(joined.text().as_bytes().get(at).copied());
-        let length = self.body(joined.text()).filter(|length| ends(*length))?;
-        Some(view.origin(word).start..joined.origin(0..length).end)
-    }
-
-    /// How long the body is that a text begins with.
-    fn body(&self, text: &str) -> Option<usize> {
-        let found = self.pattern.get().ok()?.find(text)?;
-        self.counts(found.as_str()).then_some(found.end())
-    }
-
-    fn around(&self, text: &str, word: Range<usize>, reach: usize) -> Option<Range<usize>> {
-        let start = text.floor_char_boundary(word.start.saturating_sub(BACK));
-        let end = text.floor_char_boundary(word.end.saturating_add(reach));
-        let captures = self.pattern.get().ok()?.captures_iter(&text[start..end]).find(|captures| {
-            captures.get(0).is_some_and(|all| start + all.start() <= word.start && word.start < start + all.end())
-        })?;
-        let secret = captures.get(1).or_else(|| captures.get(0))?;
-        self.counts(secret.as_str()).then(|| start + secret.start()..start + secret.end())
+        self.first(joined.text()).filter(|span| ends(span.end)).map(|span| joined.origin(span))
     }
 
     fn named(&self, text: &str, word: Range<usize>) -> Option<Range<usize>> {
         let before = word.start.checked_sub(1).map(|at| text.as_bytes()[at]);
-        let inside = before.is_some_and(|byte| byte.is_ascii_alphabetic());
+        let letter = text.as_bytes()[word.start].is_ascii_alphabetic();
+        let inside = letter && before.is_some_and(|byte| byte.is_ascii_alphabetic());
         let camel =
             before.is_some_and(|byte| byte.is_ascii_lowercase()) && text.as_bytes()[word.start].is_ascii_uppercase();
         // Short names are parts of many words.
-        let part = inside && !camel && word.len() <= SHORT_NAME;
-        if part || matches!(self.search, Search::NamedWhole) && !is_one_case(&text[word.clone()]) {
+        if inside && !camel && word.len() <= SHORT_NAME {
             return None;
         }
         let end = text.floor_char_boundary(word.end.saturating_add(AHEAD));
-        let value = self.pattern.get().ok()?.captures(&text[word.end..end])?.get(1)?;
-        self.counts(value.as_str()).then(|| word.end + value.start()..word.end + value.end())
+        self.first(&text[word.start..end]).map(|span| word.start + span.start..word.start + span.end)
     }
 
-    fn counts(&self, secret: &str) -> bool {
-        let digits = self.letters || secret.bytes().any(|byte| byte.is_ascii_digit());
-        let mixed = !matches!(self.search, Search::Generic) || is_mixed(secret);
-        digits
-            && mixed
+    fn near(&self, text: &str, word: Range<usize>, reach: usize) -> Option<Range<usize>> {
+        let start = text.floor_char_boundary(word.start.saturating_sub(BACK));
+        let end = text.floor_char_boundary(word.end.saturating_add(reach));
+        let pattern = self.pattern.get().ok()?;
+        let mut around = pattern.captures_iter(&text[start..end]).filter(|captures| {
+            captures.get(0).is_some_and(|all| start + all.start() <= word.start && word.start < start + all.end())
+        });
+        around.find_map(|captures| self.secret(&captures)).map(|span| start + span.start..start + span.end)
+    }
+
+    fn anywhere(&self, text: &str) -> Vec<Range<usize>> {
+        let Ok(pattern) = self.pattern.get() else { return Vec::new() };
+        pattern.captures_iter(text).filter_map(|captures| self.secret(&captures)).collect()
+    }
+
+    fn first(&self, text: &str) -> Option<Range<usize>> {
+        self.secret(&self.pattern.get().ok()?.captures(text)?)
+    }
+
+    /// The credential of a match: the group that is named, else the first one that took part, else all of it.
+    fn secret(&self, captures: &regex::Captures<'_>) -> Option<Range<usize>> {
+        let whole = captures.get(0)?;
+        let named = captures.get(self.group).filter(|_| self.group > 0);
+        let first = || captures.iter().skip(1).flatten().find(|group| !group.is_empty());
+        let found = named.or_else(first).unwrap_or(whole);
+        let secret = found.as_str();
+        let counts = !secret.is_empty()
+            && (!self.needs_digit || secret.bytes().any(|byte| byte.is_ascii_digit()))
             && shape::entropy(secret) >= self.entropy
-            && (self.entropy == 0.0 || !shape::is_placeholder(secret))
+            && !self.allowlists.iter().any(|list| list.allows(whole.as_str(), secret));
+        counts.then(|| found.range())
     }
-}
-
-/// "sumo", "Sumo", "SUMO".
-fn is_one_case(word: &str) -> bool {
-    let rest = word.get(1..).unwrap_or_default();
-    let upper = |text: &str| text.bytes().all(|byte| !byte.is_ascii_lowercase());
-    let lower = |text: &str| text.bytes().all(|byte| !byte.is_ascii_uppercase());
-    lower(rest) || upper(word)
-}
-
-/// Letters and digits that change places often: names and versions do not.
-fn is_mixed(value: &str) -> bool {
-    let digit = |byte: u8| byte.is_ascii_digit();
-    let changes = value.as_bytes().windows(2).filter(|pair| digit(pair[0]) != digit(pair[1])).count();
-    changes >= 4 && value.bytes().any(|byte| byte.is_ascii_alphabetic())
-}
-
-/// Words that announce somebody else's rules.
-pub(super) fn has_keyword(rule: &Foreign, lower: &str) -> bool {
-    rule.keywords.is_empty() || rule.keywords.iter().any(|word| lower.contains(word.as_str()))
 }

@@ -52,7 +52,7 @@ fn values_by_the_name_they_are_given_to() {
     only(&format!("ALGOLIA_API_KEY = \"{value}\""), "algolia", &value, Certainty::Specific);
     only(&format!("the algolia key is {value}."), "algolia", &value, Certainty::Specific);
     let password = random(20);
-    only(&format!("password: {password}\n"), "generic", &password, Certainty::Generic);
+    only(&format!("password: {password}\n"), "password-assigned", &password, Certainty::Generic);
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn blocks_addresses_and_headers() {
     only(&format!("see\n{block}\nthere"), "private-key", &block, Certainty::Specific);
     let password = random(12);
     only(&format!("postgres://app:{password}@db.internal/main"), "connection-password", &password, Certainty::Specific);
-    only(&format!("postgres://app:{password}@localhost/main"), "connection-password", &password, Certainty::Generic);
+    only(&format!("postgres://app:{password}@localhost/main"), "password-in-address", &password, Certainty::Generic);
     let token = random(40);
     only(&format!("Authorization: Bearer {token}"), "http-authorization", &token, Certainty::Specific);
 }
