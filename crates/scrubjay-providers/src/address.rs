@@ -1,5 +1,6 @@
 //! Where requests go: one base URL, fixed when a model is connected.
 
+use crate::metadata::{is_metadata_address, is_metadata_name};
 use reqwest::Url;
 
 /// The root of an API, without its `/v1`.
@@ -20,6 +21,11 @@ pub enum AddressError {
         "the base URL for {0} carries a user name or password; leave it out and put the key in the environment or in a key file"
     )]
     Credentials(String),
+    /// A cloud tells a machine its own keys there.
+    #[error(
+        "`{0}` is where a cloud tells a machine its own keys, not a model; nothing is ever sent there. Write the address of the model's service"
+    )]
+    Metadata(String),
     /// A query or fragment stands in it.
     #[error("the base URL for {0} has a `?` or `#` part; requests are made below a plain path, so leave that part out")]
     NotPlain(String),
@@ -35,6 +41,10 @@ impl Address {
         let host = url.host_str().unwrap_or_default().to_owned();
         if !url.username().is_empty() || url.password().is_some() {
             return Err(AddressError::Credentials(host));
+        }
+        let number = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
+        if is_metadata_name(&host) || number.is_ok_and(is_metadata_address) {
+            return Err(AddressError::Metadata(host));
         }
         if url.query().is_some() || url.fragment().is_some() {
             return Err(AddressError::NotPlain(host));
@@ -92,6 +102,31 @@ mod tests {
         let below = Address::read("https://gate.example/anthropic/v1").unwrap();
         assert_eq!(below.at("/v1/messages").as_str(), "https://gate.example/anthropic/v1/messages");
         assert_eq!(below.host(), "gate.example");
+    }
+
+    // spec: X3
+    #[test]
+    fn no_base_url_leads_to_a_metadata_service() {
+        for text in [
+            "http://169.254.169.254/v1",
+            "http://2852039166",
+            "http://0xa9fea9fe",
+            "http://0251.0376.0251.0376",
+            "http://169.254.43518",
+            "http://[::ffff:169.254.169.254]",
+            "http://[64:ff9b::a9fe:a9fe]",
+            "http://[fd00:ec2::254]",
+            "http://168.63.129.16/machine",
+            "http://100.100.100.200",
+            "http://metadata.google.internal./computeMetadata",
+            "http://METADATA.GOOGLE.INTERNAL",
+            "http://169。254。169。254",
+        ] {
+            assert!(matches!(Address::read(text), Err(AddressError::Metadata(_))), "{text}: {:?}", Address::read(text));
+        }
+        for text in ["http://127.0.0.1:11434", "http://10.0.0.7:8000/v1", "https://api.example.com"] {
+            assert!(Address::read(text).is_ok(), "{text}");
+        }
     }
 
     // safety: F-70

@@ -55,6 +55,7 @@ impl Anthropic {
             thinking: self.entry.thinking.clone(),
             system_messages: self.entry.system_messages,
             marks: self.can(Ability::CacheMarkers),
+            strict_tools: self.can(Ability::StrictTools),
         }
     }
 

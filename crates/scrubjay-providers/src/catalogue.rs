@@ -81,6 +81,7 @@ pub enum Able {
     ServerCompaction,
     CacheEdits,
     ExactCount,
+    StrictTools,
 }
 
 impl Able {
@@ -93,6 +94,7 @@ impl Able {
             Able::ServerCompaction => Ability::ServerCompaction,
             Able::CacheEdits => Ability::CacheEdits,
             Able::ExactCount => Ability::ExactCount,
+            Able::StrictTools => Ability::StrictTools,
         }
     }
 }

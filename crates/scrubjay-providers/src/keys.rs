@@ -15,7 +15,7 @@ pub const OPENAI_API_KEY: &str = "OPENAI_API_KEY";
 pub const EMBEDDINGS_KEY: &str = "SCRUBJAY_EMBEDDINGS_KEY";
 
 /// Every name a key has.
-const NAMES: [&str; 4] = [ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, OPENAI_API_KEY, EMBEDDINGS_KEY];
+pub const KEY_NAMES: [&str; 4] = [ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, OPENAI_API_KEY, EMBEDDINGS_KEY];
 
 /// The keys at hand. Their values are never shown, not even by `Debug`.
 #[derive(Debug, Clone, Default)]
@@ -55,7 +55,7 @@ pub enum KeyError {
     },
     /// A line is not `NAME=value`.
     #[error("line {line} of the key file {path} is not NAME=value; the names are {names}", path = path.display(),
-        names = NAMES.join(", "))]
+        names = KEY_NAMES.join(", "))]
     Unknown {
         /// Which file.
         path: PathBuf,
@@ -117,7 +117,7 @@ impl Keys {
 }
 
 fn is_known(name: &str) -> bool {
-    NAMES.contains(&name)
+    KEY_NAMES.contains(&name)
 }
 
 /// The open file is asked, not the path, so that the answer is about what will be read.

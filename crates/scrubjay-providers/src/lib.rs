@@ -8,6 +8,7 @@
 mod address;
 mod catalogue;
 mod keys;
+mod metadata;
 // one exchange over HTTP
 mod fields;
 mod refusal;
@@ -38,6 +39,7 @@ pub use address::AddressError;
 pub use catalogue::{Able, Catalogue, CatalogueError, Entry, Keeps, Prices};
 pub use choice::{Choice, ConnectError, Provider, cheapest, connect, connect_consulting};
 pub use embedding::embedder;
-pub use keys::{ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, EMBEDDINGS_KEY, KeyError, Keys, OPENAI_API_KEY};
+pub use keys::{ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, EMBEDDINGS_KEY, KEY_NAMES, KeyError, Keys, OPENAI_API_KEY};
+pub use metadata::{carried_v4, is_metadata_address, is_metadata_name};
 pub use offline::Offline;
 pub use scripted::Scripted;

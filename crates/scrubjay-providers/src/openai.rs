@@ -57,6 +57,7 @@ impl OpenAi {
                 Service::Compatible => "max_tokens",
             },
             images: self.can(Ability::Images),
+            strict_tools: self.service == Service::OpenAi && self.can(Ability::StrictTools),
         }
     }
 
@@ -104,7 +105,8 @@ impl Model for OpenAi {
 
     fn count<'a>(&'a self, prompt: &'a Prompt) -> Pending<'a, Result<Option<u64>, ModelError>> {
         let Some(tokenizer) = self.tokenizer() else { return Box::pin(async { Ok(None) }) };
-        let (tools, lines) = (request::tools(prompt), request::lines(prompt, &self.manner(prompt)));
+        let manner = self.manner(prompt);
+        let (tools, lines) = (request::tools(prompt, &manner), request::lines(prompt, &manner));
         Box::pin(async move {
             if lines.iter().any(|line| line.has_picture) {
                 return Ok(None);

@@ -3,6 +3,7 @@
 use crate::digest::Digest;
 use crate::message::{ToolCallId, Usage};
 use crate::model::Delta;
+use serde_json::Value;
 use std::sync::Arc;
 
 /// Something happened.
@@ -29,6 +30,17 @@ pub enum Event {
         is_error: bool,
         /// What the model will see.
         text: String,
+    },
+    /// A tool call was refused: by a rule, by a hook, by the user, or because nobody could be asked.
+    ToolRefused {
+        /// Its name.
+        call: ToolCallId,
+        /// Which tool.
+        tool: String,
+        /// With what.
+        input: Value,
+        /// Why.
+        reason: String,
     },
     /// A model call was answered.
     Replied {

@@ -39,6 +39,8 @@ pub mod fence;
 pub mod frontmatter;
 pub mod secrets;
 pub mod paths;
+pub(crate) mod git;
+pub mod withheld;
 pub(crate) mod prose;
 pub mod settings;
 pub mod message;

@@ -29,6 +29,8 @@ pub enum Ability {
     BoundThinking,
     /// Count tokens exactly.
     ExactCount,
+    /// Pass to a tool only what fits its schema, where the tool asks for that (`strict`).
+    StrictTools,
 }
 
 /// Something that answers prompts.

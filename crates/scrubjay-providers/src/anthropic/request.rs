@@ -19,6 +19,8 @@ pub(crate) struct Manner {
     pub(crate) system_messages: bool,
     /// Whether places are marked for the cache.
     pub(crate) marks: bool,
+    /// Whether the service checks what is passed to a tool that asks for it.
+    pub(crate) strict_tools: bool,
 }
 
 /// The body of a question.
@@ -62,7 +64,7 @@ fn written(mut out: String, prompt: &Prompt, manner: &Manner) -> String {
         out.push_str(r#","context_management":"#);
         out.push_str(&management.to_string());
     }
-    write_tools(&mut out, prompt, mark_at(Breakpoint::Tools));
+    write_tools(&mut out, prompt, manner, mark_at(Breakpoint::Tools));
     if !prompt.system.is_empty() {
         let block = Block::text(&*prompt.system);
         out.push_str(r#","system":["#);
@@ -90,17 +92,18 @@ fn thinking(wanted: Thinking, manner: &Manner) -> Option<&'static str> {
     manner.thinking.iter().any(|known| known == kind).then_some(json)
 }
 
-fn write_tools(out: &mut String, prompt: &Prompt, mark: Option<&str>) {
+fn write_tools(out: &mut String, prompt: &Prompt, manner: &Manner, mark: Option<&str>) {
     if prompt.tools.is_empty() {
         return;
     }
     out.push_str(r#","tools":["#);
     for (at, tool) in prompt.tools.iter().enumerate() {
         let json = format!(
-            r#"{{"name":{},"description":{},"input_schema":{}}}"#,
+            r#"{{"name":{},"description":{},"input_schema":{}{}}}"#,
             quoted(&tool.name),
             quoted(&tool.description),
-            tool.input_schema.get()
+            tool.input_schema.get(),
+            if tool.strict && manner.strict_tools { r#","strict":true"# } else { "" }
         );
         separate(out, at);
         write_block(out, &json, mark.filter(|_| at + 1 == prompt.tools.len()));
@@ -170,6 +173,7 @@ mod tests {
             thinking: vec!["adaptive".into()],
             system_messages: true,
             marks: true,
+            strict_tools: true,
         }
     }
 
@@ -210,6 +214,17 @@ mod tests {
         let asked = r#""compaction":{"type":"summarize","instructions":"say \"all\""},"#;
         let summary = summary_body(&prompt, &manner(), "say \"all\"");
         assert_eq!(summary.replacen(asked, "", 1), expected, "the same prompt, and what is wanted of it");
+    }
+
+    #[test]
+    fn a_service_that_can_checks_what_a_strict_tool_is_passed() {
+        let mut prompt = samples::prompt(vec![said(Role::User, vec![Block::text("q")])]);
+        let lax = body(&prompt, &manner());
+        prompt.tools = prompt.tools.iter().cloned().map(scrubjay::transcript::ToolSpec::strict).collect();
+        let strict = body(&prompt, &manner());
+        assert_eq!(strict.replacen(r#","strict":true"#, "", 1), lax);
+        assert_ne!(strict, lax);
+        assert_eq!(body(&prompt, &Manner { strict_tools: false, ..manner() }), lax);
     }
 
     #[test]

@@ -18,6 +18,8 @@ pub(crate) struct Manner {
     pub(crate) max_tokens_name: &'static str,
     /// Whether pictures are passed on.
     pub(crate) images: bool,
+    /// Whether the service checks what is passed to a tool that asks for it.
+    pub(crate) strict_tools: bool,
 }
 
 /// One message of the dialect.
@@ -41,7 +43,7 @@ pub(crate) fn body(prompt: &Prompt, manner: &Manner) -> String {
     );
     if !prompt.tools.is_empty() {
         out.push_str(r#","tools":["#);
-        out.push_str(&tools(prompt).join(","));
+        out.push_str(&tools(prompt, manner).join(","));
         out.push(']');
     }
     out.push_str(r#","messages":["#);
@@ -51,13 +53,14 @@ pub(crate) fn body(prompt: &Prompt, manner: &Manner) -> String {
 }
 
 /// The tools, each as its JSON.
-pub(crate) fn tools(prompt: &Prompt) -> Vec<String> {
+pub(crate) fn tools(prompt: &Prompt, manner: &Manner) -> Vec<String> {
     let tool = |tool: &scrubjay::transcript::ToolSpec| {
         format!(
-            r#"{{"type":"function","function":{{"name":{},"description":{},"parameters":{}}}}}"#,
+            r#"{{"type":"function","function":{{"name":{},"description":{},"parameters":{}{}}}}}"#,
             quoted(&tool.name),
             quoted(&tool.description),
-            tool.input_schema.get()
+            tool.input_schema.get(),
+            if tool.strict && manner.strict_tools { r#","strict":true"# } else { "" }
         )
     };
     prompt.tools.iter().map(tool).collect()
@@ -206,7 +209,7 @@ mod tests {
     use serde_json::json;
 
     fn manner() -> Manner {
-        Manner { model: "m".into(), max_tokens: 9, max_tokens_name: "max_tokens", images: true }
+        Manner { model: "m".into(), max_tokens: 9, max_tokens_name: "max_tokens", images: true, strict_tools: true }
     }
 
     // spec: H1
@@ -249,6 +252,20 @@ mod tests {
         assert_eq!(body(&prompt, &manner()), expected);
         let blind = body(&prompt, &Manner { images: false, ..manner() });
         assert!(blind.contains("cannot be shown") && !blind.contains("image_url") && !blind.contains("secret"));
+    }
+
+    #[test]
+    fn a_service_that_can_checks_what_a_strict_tool_is_passed() {
+        let mut prompt = samples::prompt(vec![said(Role::User, vec![Block::text("q")])]);
+        let lax = body(&prompt, &manner());
+        prompt.tools = prompt.tools.iter().cloned().map(scrubjay::transcript::ToolSpec::strict).collect();
+        let strict = body(&prompt, &manner());
+        assert_eq!(
+            strict.replacen(r#""parameters":{"type":"object"},"strict":true"#, r#""parameters":{"type":"object"}"#, 1),
+            lax
+        );
+        assert_ne!(strict, lax);
+        assert_eq!(body(&prompt, &Manner { strict_tools: false, ..manner() }), lax);
     }
 
     proptest! {

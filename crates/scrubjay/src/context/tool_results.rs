@@ -102,12 +102,7 @@ const READ: &str = "Read";
 
 /// From how many characters on a result of this tool is stored.
 pub fn threshold(tool: &str, settings: &Settings, limits: &Limits) -> u64 {
-    settings.tool_result_threshold(tool).unwrap_or(match tool {
-        READ => limits.read_result_chars,
-        "Bash" => limits.shell_result_chars,
-        "Grep" | "Glob" => limits.search_result_chars,
-        _ => limits.result_chars,
-    })
+    settings.tool_result_threshold(tool).unwrap_or_else(|| crate::settings::usual_threshold(tool, limits))
 }
 
 /// Which results of a round are stored, each a tool and its characters: those over their own threshold, then the largest

@@ -65,9 +65,9 @@ pub fn kind_of(text: &str) -> (Kind, String) {
 
 /// A title of these words: the first few of the first sentence. No credential becomes the name of a file.
 pub fn title(text: &str) -> String {
-    let veiled = veiled(text);
+    let clean = secrets::left_out(text);
     let mut words: Vec<&str> = Vec::new();
-    for word in first_line(&veiled).split_whitespace().take(TITLE_WORDS) {
+    for word in first_line(&clean).split_whitespace().take(TITLE_WORDS) {
         words.push(word);
         if word.ends_with(['.', '!', '?', ';', '。', '！', '？', '；']) {
             break;
@@ -78,7 +78,7 @@ pub fn title(text: &str) -> String {
 
 /// A description of these words: their first line. No credential becomes a line of the index.
 pub fn description(text: &str) -> String {
-    cut(first_line(&veiled(text)), DESCRIPTION_CHARS)
+    cut(first_line(&secrets::left_out(text)), DESCRIPTION_CHARS)
 }
 
 /// Lower case, with one space around each word.
@@ -107,15 +107,6 @@ pub fn cut(text: &str, most: usize) -> String {
 fn first_line(text: &str) -> &str {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or(text);
     line.trim_start_matches(['#', '-', '*', ' '])
-}
-
-/// The text with every credential in it left out.
-fn veiled(text: &str) -> String {
-    let mut out = text.to_owned();
-    for finding in secrets::scan(text).into_iter().rev() {
-        out.replace_range(finding.span, "…");
-    }
-    out
 }
 
 #[cfg(test)]

@@ -85,7 +85,7 @@ impl Origins {
     /// Whether a memory was made by that session or message, or came from that place.
     fn caused(&self, cause: &Cause) -> bool {
         match cause {
-            Cause::Session { session } | Cause::Extraction { session } => self.is_session(session),
+            Cause::Session { session } | Cause::Extraction { session, .. } => self.is_session(session),
             Cause::Message { session, message } => self.is_session(session) || *message == self.named,
             Cause::Import { from } => *from == self.named,
             Cause::Tool { name } => *name == self.named,

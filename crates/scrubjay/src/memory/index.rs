@@ -6,6 +6,7 @@ use super::similarity::{Saying, is_said, sayings};
 use super::topic::Topic;
 use crate::limits::Limits;
 use crate::prompts;
+use crate::secrets;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -34,13 +35,14 @@ pub(super) struct Rebuilt {
 /// The line of a memory: its name, and its description as far as there is room.
 pub(super) fn line(entry: &Entry, path: &str, limits: &Limits) -> String {
     let most = usize::try_from(limits.index_line_chars).unwrap_or(usize::MAX);
-    let mut title = shortened(&one_line(&entry.name), TITLE.min(most));
+    let mut title = shortened(&one_line(&secrets::left_out(&entry.name)), TITLE.min(most));
     if title.contains(['\\', '[', ']']) {
         title = title.replace('\\', "/").replace('[', "\\[").replace(']', "\\]");
     }
     let target = if path.contains([' ', '(', ')']) { format!("<{path}>") } else { path.to_owned() };
     let pointer = format!("- [{title}]({target})");
-    let hook = one_line(&entry.description);
+    let hook = secrets::left_out(&entry.description);
+    let hook = one_line(&hook);
     let room = most.saturating_sub(pointer.chars().count() + " — ".chars().count());
     match shortened(&hook, room) {
         hook if hook.is_empty() => pointer,

@@ -48,6 +48,9 @@ pub enum Cause {
     Extraction {
         /// From which session.
         session: String,
+        /// The last message that was looked at, so that a kill before the transcript says so repeats nothing.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        upto: Option<String>,
     },
     /// Layer 6.
     Dream,
@@ -85,7 +88,7 @@ impl fmt::Display for Cause {
             Cause::Person => write!(f, "person"),
             Cause::Session { session } => write!(f, "session {session}"),
             Cause::Message { session, message } => write!(f, "message {message} of session {session}"),
-            Cause::Extraction { session } => write!(f, "extraction from session {session}"),
+            Cause::Extraction { session, .. } => write!(f, "extraction from session {session}"),
             Cause::Dream => write!(f, "dream"),
             Cause::Proposal { id } => write!(f, "dream {id}, applied by a person"),
             Cause::Import { from } => write!(f, "import from {from}"),

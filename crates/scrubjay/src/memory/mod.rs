@@ -186,6 +186,14 @@ pub enum MemoryError {
         /// Where.
         line: usize,
     },
+    /// Its name would show a credential.
+    #[error(
+        "the memory was not written: its file name would hold what looks like a credential ({rule}), and names are shown in lists, receipts and logs. Choose a name that says what it is about"
+    )]
+    CredentialInName {
+        /// The rule that knows it.
+        rule: String,
+    },
     /// It would share what is about the person.
     #[error(
         "`{path}` was not written: a memory of type user is about one person and is never shared. Save it beside the others, without `team/`"

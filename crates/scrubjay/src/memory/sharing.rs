@@ -11,7 +11,7 @@ use super::scan::{Entry, Team, is_shared};
 use super::store::Memory;
 use super::topic::{Kind, Topic};
 use super::{MemoryError, name};
-use crate::secrets::{self, Certainty};
+use crate::secrets;
 
 /// Whose memory it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,11 +66,9 @@ pub struct Credential {
     pub line: usize,
 }
 
-/// The first certain credential in a text that is not in `known`.
+/// The first credential in a text that is not in `known`.
 pub fn credential(text: &str, known: &str) -> Option<Credential> {
-    let is_new = |finding: &secrets::Finding| {
-        finding.certainty == Certainty::Specific && !known.contains(&text[finding.span.clone()])
-    };
+    let is_new = |finding: &secrets::Finding| !known.contains(&text[finding.span.clone()]);
     let finding = secrets::scan(text).into_iter().find(is_new)?;
     let line = text[..finding.span.start].matches('\n').count() + 1;
     Some(Credential { rule: finding.rule, line })
@@ -78,11 +76,15 @@ pub fn credential(text: &str, known: &str) -> Option<Credential> {
 
 impl Memory {
     /// Refuse what may not be written: into the shared folder no credential and nothing about the person; by an agent no
-    /// credential anywhere.
+    /// credential anywhere; by nobody a file whose name holds one.
     pub(super) fn check_leaving(&self, cause: &Cause, planned: &[Planned]) -> Result<(), MemoryError> {
         use Cause::{Dream, Extraction, Message, Session, Tool};
         let by_agent = matches!(cause, Session { .. } | Message { .. } | Extraction { .. } | Dream | Tool { .. });
         for plan in planned {
+            let is_new = plan.was.is_none() && plan.text.is_some();
+            if let Some(rule) = is_new.then(|| secrets::in_file_name(&plan.path)).flatten() {
+                return Err(MemoryError::CredentialInName { rule });
+            }
             let Some(text) = plan.text.as_deref().filter(|_| by_agent || is_shared(&plan.path)) else { continue };
             let known = match is_shared(&plan.path) {
                 true => "",

@@ -315,7 +315,8 @@ impl Memory {
         self.scan.entries.iter().filter(|entry| self.is_unconfirmed(entry))
     }
 
-    pub(super) fn is_unconfirmed(&self, entry: &Entry) -> bool {
+    /// Whether it is one of those.
+    pub fn is_unconfirmed(&self, entry: &Entry) -> bool {
         self.provenance.is_unconfirmed(&entry.path, &entry.digest)
     }
 

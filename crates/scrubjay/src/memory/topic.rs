@@ -3,6 +3,7 @@
 use super::name::slug_of;
 use crate::frontmatter::{self, Document};
 use crate::limits::Limits;
+use crate::secrets;
 use serde::{Deserialize, Serialize};
 
 const KEYS: &[&str] = &["name", "description", "type"];
@@ -108,10 +109,10 @@ impl Topic {
         }
     }
 
-    /// The file name a new memory gets: `<type>_<topic>.md`.
+    /// The file name a new memory gets: `<type>_<topic>.md`, without any credential of its title.
     pub fn file_name(&self) -> String {
         let kind = if self.kind == Kind::Untyped { "note" } else { self.kind.as_str() };
-        slug_of(&format!("{kind}_{}", slug_of(&self.name))) + ".md"
+        slug_of(&format!("{kind}_{}", slug_of(&secrets::left_out(&self.name)))) + ".md"
     }
 
     /// Parts that a memory of its kind should have and this one lacks.

@@ -4,14 +4,27 @@ use super::{ToolCallId, raw};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
-use std::sync::Arc;
+use std::io::{self, Write as _};
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
 
 /// One content block. Its JSON is kept byte for byte, unknown kinds and unknown fields included, so that a request made
 /// from it tomorrow has the same bytes as the one made today.
 #[derive(Clone)]
 pub struct Block {
-    raw: Arc<RawValue>,
+    raw: Raw,
     kind: Kind,
+}
+
+/// The JSON of a block, held once: what is part of another block is a stretch of that one's.
+#[derive(Clone)]
+enum Raw {
+    /// Its own.
+    Own(Arc<RawValue>),
+    /// These bytes of another block's.
+    Part(Arc<RawValue>, Range<usize>),
+    /// Exactly what would be made of what it means, and made when it is asked for: most of a long session never is.
+    Made(OnceLock<Box<RawValue>>),
 }
 
 /// What a block is, as far as the engine needs to know.
@@ -67,8 +80,7 @@ impl ToolResult {
 impl Block {
     /// Prose.
     pub fn text(text: impl Into<String>) -> Self {
-        let text = text.into();
-        Self::made(json!({ "type": "text", "text": text }), Kind::Text(text))
+        Self { raw: Raw::Made(OnceLock::new()), kind: Kind::Text(text.into()) }
     }
 
     /// A picture, as base64.
@@ -90,10 +102,7 @@ impl Block {
 
     /// The answer of a tool.
     pub fn tool_result(result: ToolResult) -> Self {
-        let mut value = json!({ "type": "tool_result", "tool_use_id": result.call.as_str(), "content": result.parts });
-        if result.is_error {
-            value["is_error"] = Value::Bool(true);
-        }
+        let value = value_of(&Kind::ToolResult(result.clone()));
         Self::made(value, Kind::ToolResult(result))
     }
 
@@ -104,8 +113,10 @@ impl Block {
 
     /// JSON that is known to be on one line.
     fn understood(raw: Box<RawValue>) -> Self {
-        let kind = understand(raw.get());
-        Self { raw: Arc::from(raw), kind }
+        let raw: Arc<RawValue> = Arc::from(raw);
+        let kind = understand(&raw, 0..raw.get().len());
+        let raw = if is_as_made(raw.get(), &kind) { Raw::Made(OnceLock::new()) } else { Raw::Own(raw) };
+        Self { raw, kind }
     }
 
     /// Any block, from a JSON value.
@@ -114,12 +125,16 @@ impl Block {
     }
 
     fn made(value: Value, kind: Kind) -> Self {
-        Self { raw: Arc::from(raw::compact(as_raw(&value))), kind }
+        Self { raw: Raw::Own(Arc::from(raw::compact(as_raw(&value)))), kind }
     }
 
     /// The block's exact JSON.
     pub fn json(&self) -> &str {
-        self.raw.get()
+        match &self.raw {
+            Raw::Own(own) => own.get(),
+            Raw::Part(of, at) => &of.get()[at.clone()],
+            Raw::Made(made) => made.get_or_init(|| made_of(&self.kind)).get(),
+        }
     }
 
     /// What the block is.
@@ -145,13 +160,80 @@ impl Block {
     }
 }
 
+/// The JSON that we make of prose and of a result.
+fn value_of(kind: &Kind) -> Value {
+    match kind {
+        Kind::Text(text) => json!({ "type": "text", "text": text }),
+        Kind::ToolResult(result) => {
+            let mut value =
+                json!({ "type": "tool_result", "tool_use_id": result.call.as_str(), "content": result.parts });
+            if result.is_error {
+                value["is_error"] = Value::Bool(true);
+            }
+            value
+        }
+        _ => Value::Null,
+    }
+}
+
+fn made_of(kind: &Kind) -> Box<RawValue> {
+    raw::compact(as_raw(&value_of(kind)))
+}
+
+/// Whether [`made_of`] gives these very bytes. They are compared while they are written, and held nowhere.
+fn is_as_made(json: &str, kind: &Kind) -> bool {
+    let mut same = Same(json.as_bytes());
+    let written = match kind {
+        Kind::Text(text) => same.prose(text),
+        Kind::ToolResult(result) => same.result(result),
+        _ => return false,
+    };
+    written.is_ok() && same.0.is_empty()
+}
+
+/// Takes only the bytes it expects.
+struct Same<'j>(&'j [u8]);
+
+impl Same<'_> {
+    fn prose(&mut self, text: &str) -> io::Result<()> {
+        self.write_all(br#"{"type":"text","text":"#)?;
+        serde_json::to_writer(&mut *self, text)?;
+        self.write_all(b"}")
+    }
+
+    fn result(&mut self, result: &ToolResult) -> io::Result<()> {
+        self.write_all(br#"{"type":"tool_result","tool_use_id":"#)?;
+        serde_json::to_writer(&mut *self, result.call.as_str())?;
+        self.write_all(br#","content":["#)?;
+        for (at, part) in result.parts.iter().enumerate() {
+            let (Raw::Made(_), Kind::Text(text)) = (&part.raw, &part.kind) else {
+                return Err(io::ErrorKind::InvalidData.into());
+            };
+            self.write_all(if at > 0 { b"," } else { b"" })?;
+            self.prose(text)?;
+        }
+        self.write_all(if result.is_error { br#"],"is_error":true}"# } else { b"]}" })
+    }
+}
+
+impl io::Write for Same<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 = self.0.strip_prefix(bytes).ok_or(io::ErrorKind::InvalidData)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// A `Value` always has a JSON text: its keys are strings and its numbers finite.
 fn as_raw(value: &Value) -> Box<RawValue> {
     to_raw_value(value).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
 
 #[derive(Deserialize)]
-struct Known {
+struct Known<'j> {
     #[serde(rename = "type", default)]
     kind: String,
     #[serde(default)]
@@ -166,15 +248,15 @@ struct Known {
     input: Option<Value>,
     #[serde(default)]
     tool_use_id: Option<String>,
-    #[serde(default)]
-    content: Option<Box<RawValue>>,
+    #[serde(default, borrow)]
+    content: Option<&'j RawValue>,
     #[serde(default)]
     is_error: Option<bool>,
 }
 
 /// Read what we know of a block. A block that does not look as its type promises is `Other`: kept, never an error.
-fn understand(json: &str) -> Kind {
-    let Ok(known) = serde_json::from_str::<Known>(json) else {
+fn understand(whole: &Arc<RawValue>, at: Range<usize>) -> Kind {
+    let Ok(known) = serde_json::from_str::<Known<'_>>(&whole.get()[at]) else {
         return Kind::Other("unreadable".to_owned());
     };
     let kind = known.kind.clone();
@@ -188,7 +270,7 @@ fn understand(json: &str) -> Kind {
         }
         ("tool_result", Known { tool_use_id: Some(call), content, is_error, .. }) => Kind::ToolResult(ToolResult {
             call: ToolCallId::new(call),
-            parts: content.map(|content| parts(&content)).unwrap_or_default(),
+            parts: content.map(|content| parts(whole, content)).unwrap_or_default(),
             is_error: is_error.unwrap_or(false),
         }),
         ("compaction", Known { content: Some(content), .. }) => match serde_json::from_str(content.get()) {
@@ -200,13 +282,20 @@ fn understand(json: &str) -> Kind {
 }
 
 /// A result's content is a string or a list of blocks.
-fn parts(content: &RawValue) -> Vec<Block> {
+fn parts(whole: &Arc<RawValue>, content: &RawValue) -> Vec<Block> {
     match serde_json::from_str::<String>(content.get()) {
         Ok(text) => vec![Block::text(text)],
         // Part of a block that is on one line already.
         Err(_) => {
             let parts: Vec<&RawValue> = serde_json::from_str(content.get()).unwrap_or_default();
-            parts.into_iter().map(|part| Block::understood(part.to_owned())).collect()
+            let part = |part: &RawValue| {
+                let start = part.get().as_ptr().addr() - whole.get().as_ptr().addr();
+                let at = start..start + part.get().len();
+                let kind = understand(whole, at.clone());
+                let made = is_as_made(part.get(), &kind);
+                Block { raw: if made { Raw::Made(OnceLock::new()) } else { Raw::Part(Arc::clone(whole), at) }, kind }
+            };
+            parts.into_iter().map(part).collect()
         }
     }
 }
@@ -225,7 +314,17 @@ impl std::fmt::Debug for Block {
 
 impl Serialize for Block {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.raw.serialize(serializer)
+        match &self.raw {
+            Raw::Own(own) => own.serialize(serializer),
+            Raw::Part(..) => {
+                let json: &RawValue = serde_json::from_str(self.json()).map_err(serde::ser::Error::custom)?;
+                json.serialize(serializer)
+            }
+            Raw::Made(made) => match made.get() {
+                Some(made) => made.serialize(serializer),
+                None => made_of(&self.kind).serialize(serializer),
+            },
+        }
     }
 }
 
@@ -267,6 +366,50 @@ mod tests {
         assert_eq!((result.text().as_str(), result.is_error), ("hi", false));
         assert_eq!(block(r#"{"type":"text"}"#).kind(), &Kind::Other("text".into()));
         assert_eq!(block(r#"{"type":"text","text":7}"#).kind(), &Kind::Other("unreadable".into()));
+    }
+
+    #[test]
+    fn parts_of_a_result_have_their_own_json() {
+        let parts = r#"[{"type":"text","text":"a\u00e9\n","x":1},{"type":"tool_result","tool_use_id":"u","content":[{"type":"text","text":"deep"}]}]"#;
+        let Kind::ToolResult(result) =
+            block(&format!(r#"{{"type":"tool_result","tool_use_id":"t","content":{parts}}}"#)).kind().clone()
+        else {
+            panic!("a result")
+        };
+        assert_eq!(serde_json::to_string(&result.parts).unwrap(), parts);
+        assert_eq!(result.parts[0].as_text(), Some("aé\n"));
+        let Kind::ToolResult(inner) = result.parts[1].kind() else { panic!("a result") };
+        assert_eq!(inner.parts[0], Block::text("deep"));
+        let Kind::ToolResult(plain) =
+            block(r#"{"type":"tool_result","tool_use_id":"t","content":"a\u2028b"}"#).kind().clone()
+        else {
+            panic!("a result")
+        };
+        assert_eq!(serde_json::to_string(&plain.parts).unwrap(), r#"[{"type":"text","text":"a\u2028b"}]"#);
+    }
+
+    #[test]
+    fn json_that_we_would_make_ourselves_is_not_held() {
+        for (json, made) in [
+            (r#"{"type":"text","text":"a\n\"é\u0001"}"#, true),
+            (r#"{"type":"text","text":"a\u00e9"}"#, false),
+            (r#"{"type":"text","text":"a\/b"}"#, false),
+            (r#"{"type":"text","text":"a\u2028b"}"#, false),
+            (r#"{"text":"a","type":"text"}"#, false),
+            (r#"{"type":"text","text":"a","x":1}"#, false),
+            (
+                r#"{"type":"tool_result","tool_use_id":"t","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}"#,
+                true,
+            ),
+            (r#"{"type":"tool_result","tool_use_id":"t","content":[],"is_error":true}"#, true),
+            (r#"{"type":"tool_result","tool_use_id":"t","content":[],"is_error":false}"#, false),
+            (r#"{"type":"tool_result","tool_use_id":"t","content":[{"type":"text","text":"a\u00e9"}]}"#, false),
+            (r#"{"type":"tool_result","tool_use_id":"t","content":"a"}"#, false),
+        ] {
+            let block = block(json);
+            assert_eq!(matches!(block.raw, Raw::Made(_)), made, "{json}");
+            assert_eq!((serde_json::to_string(&block).unwrap().as_str(), block.json()), (json, json));
+        }
     }
 
     #[test]

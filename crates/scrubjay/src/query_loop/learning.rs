@@ -259,8 +259,31 @@ impl Lesson {
 
     /// What was typed and not looked at yet.
     pub(super) async fn pending(&self, cursor: &Cursor) -> Conversation {
-        let (lesson, after) = (self.clone(), cursor.reached.clone().or_else(|| self.extracted.clone()));
-        tokio::task::spawn_blocking(move || lesson.conversation(after.as_ref())).await.unwrap_or_default()
+        let (lesson, reached) = (self.clone(), cursor.reached.clone());
+        let reading = tokio::task::spawn_blocking(move || {
+            let after = reached.or_else(|| lesson.last_looked());
+            lesson.conversation(after.as_ref())
+        });
+        reading.await.unwrap_or_default()
+    }
+
+    /// The last message that was looked at, by the transcript or, where a kill came between, by the memory's journal:
+    /// a session of the same name from before may have had a message of that name, but not one said later. Blocks.
+    fn last_looked(&self) -> Option<MessageId> {
+        let place = |id: &MessageId, by: Timestamp| {
+            let is_it = |record: &Record| match &record.entry {
+                Entry::Said(message) => message.id == *id && record.at <= by,
+                _ => false,
+            };
+            self.records.iter().rposition(is_it)
+        };
+        let journal = self.memory.with(|memory| memory.learned_upto(&self.grounds.session)).ok().flatten();
+        let journal = journal.and_then(|(id, at)| Some((place(&id, at)?, id)));
+        let transcript = self.extracted.as_ref().and_then(|id| place(id, Timestamp::MAX));
+        match journal {
+            Some((at, id)) if Some(at) > transcript => Some(id),
+            _ => self.extracted.clone(),
+        }
     }
 
     /// After an answer, beside the conversation.
@@ -322,7 +345,8 @@ impl Lesson {
     pub(super) async fn offline(&self, conversation: &Conversation) -> Result<Learned, String> {
         let (lesson, conversation) = (self.clone(), conversation.clone());
         let looking = tokio::task::spawn_blocking(move || {
-            extraction::offline(&conversation, &lesson.memory, &lesson.grounds).map_err(|error| error.to_string())
+            let grounds = Grounds { upto: Some(lesson.upto.clone()), ..lesson.grounds };
+            extraction::offline(&conversation, &lesson.memory, &grounds).map_err(|error| error.to_string())
         });
         let learned = looking.await.unwrap_or_else(|error| Err(error.to_string()))?;
         tell(&learned, &self.desk.events);
@@ -366,8 +390,8 @@ impl Lesson {
     async fn apply(&self, answer: LearnerAnswer, request: LearnerRequest) -> Result<Learned, String> {
         let lesson = self.clone();
         let applying = tokio::task::spawn_blocking(move || {
-            extraction::apply(&answer, &request.shown, &lesson.grounds, &lesson.memory)
-                .map_err(|error| error.to_string())
+            let grounds = Grounds { upto: Some(lesson.upto.clone()), ..lesson.grounds };
+            extraction::apply(&answer, &request.shown, &grounds, &lesson.memory).map_err(|error| error.to_string())
         });
         let learned = applying.await.unwrap_or_else(|error| Err(error.to_string()))?;
         // At once: a look back may take a while.

@@ -1,7 +1,7 @@
 //! From sources to candidates: every value that may count, and a warning for every one that may not.
 
 use super::registry::{BARE_LIMITS, Kind, LIMITS, SETTINGS, Setting, THRESHOLDS, Trust};
-use super::{SettingsFile, Source, Sources, words};
+use super::{Refused, SettingsFile, Source, Sources, words};
 use crate::limits::{LimitError, Limits};
 use std::path::{Path, PathBuf};
 use toml::Value;
@@ -22,6 +22,7 @@ pub(super) struct Candidate {
 pub(super) struct Gathered {
     pub(super) candidates: Vec<Candidate>,
     pub(super) warnings: Vec<String>,
+    pub(super) refused: Vec<Refused>,
 }
 
 /// Who says something, and where.
@@ -113,12 +114,12 @@ impl Gathered {
         }
     }
 
-    /// `setting` is `None` for a tool's threshold, which anyone may set.
+    /// `setting` is `None` for limits and a tool's threshold, which a repository may narrow.
     fn offer(&mut self, speaker: Speaker<'_>, setting: Option<&Setting>, key: &str, said: (Value, bool)) {
         if let Some(setting) = setting
             && !may_set(setting.trust, speaker.source)
         {
-            return self.forbidden(speaker, setting);
+            return self.forbidden(speaker, setting, &said.0);
         }
         let (value, own_name) = said;
         let file = speaker.file.map(Path::to_path_buf);
@@ -153,7 +154,7 @@ impl Gathered {
         self.warnings.push(format!("{who} sets `{key}` to something else than {takes}; it is ignored"));
     }
 
-    fn forbidden(&mut self, speaker: Speaker<'_>, setting: &Setting) {
+    fn forbidden(&mut self, speaker: Speaker<'_>, setting: &Setting, value: &Value) {
         let variable = setting.environment.first().map(|name| format!(" (`{name}`)")).unwrap_or_default();
         let places = match setting.trust {
             Trust::Process => format!("the environment{variable} or the command line"),
@@ -161,6 +162,13 @@ impl Gathered {
             _ => format!("your user settings, the environment{variable} or the command line"),
         };
         let (who, key) = (speaker.shown(), setting.key);
+        self.refused.push(Refused {
+            key: key.to_owned(),
+            value: value.as_str().map_or_else(|| value.to_string(), str::to_owned),
+            source: speaker.source,
+            file: speaker.file.map(Path::to_path_buf),
+            why: format!("it can be set in {places}"),
+        });
         self.warnings.push(format!("{who} may not set `{key}`, so it is ignored; it can be set in {places}"));
     }
 }
@@ -175,13 +183,14 @@ impl Speaker<'_> {
 }
 
 /// Names come from files that strangers wrote: no line breaks or terminal codes in messages.
-fn plain(text: &str) -> String {
+pub(super) fn plain(text: &str) -> String {
     text.escape_debug().to_string()
 }
 
 fn may_set(trust: Trust, source: Source) -> bool {
     match trust {
         Trust::Anyone | Trust::Narrow => true,
+        Trust::NotRepository => !matches!(source, Source::Project | Source::Local),
         Trust::UserOnly => !matches!(source, Source::Project | Source::Local | Source::Remote),
         Trust::Process => matches!(source, Source::Environment | Source::CommandLine),
     }

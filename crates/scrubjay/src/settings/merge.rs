@@ -1,23 +1,24 @@
 //! From candidates to one value a key: the strongest source wins, a repository only narrows, remote flags can stop.
 
-use super::gather::{Candidate, Gathered, gather};
-use super::registry::{Kind, LIMITS, OFF_IN_BARE_MODE, Setting, Trust, key};
-use super::{Chosen, Settings, Source, Sources, whole, words};
-use crate::limits::Limits;
+use super::gather::{Candidate, Gathered, gather, plain};
+use super::registry::{Kind, LIMITS, OFF_IN_BARE_MODE, Setting, THRESHOLDS, Trust, key};
+use super::{Chosen, Refused, Settings, Source, Sources, usual_threshold, whole, words};
+use crate::limits::{Limits, Narrower};
 use std::collections::BTreeMap;
 use toml::Value;
 
 pub(super) fn resolve(sources: &Sources) -> Settings {
-    let Gathered { candidates, warnings } = gather(sources);
+    let Gathered { candidates, warnings, refused } = gather(sources);
     let mut by_key: BTreeMap<String, Vec<Candidate>> = BTreeMap::new();
     for candidate in candidates {
         by_key.entry(candidate.key.clone()).or_default().push(candidate);
     }
-    let mut settings = Settings { chosen: BTreeMap::new(), limits: Limits::default(), warnings };
+    let mut settings = Settings { chosen: BTreeMap::new(), limits: Limits::default(), warnings, refused };
     drop_unasked_remote(&mut by_key, sources, &mut settings.warnings);
     for (name, mut candidates) in by_key {
         candidates.sort_by_key(|candidate| std::cmp::Reverse((candidate.source, candidate.own_name)));
-        let chosen = decide(words::find(&name), candidates, &mut settings.warnings);
+        let candidates = settings.within_what_holds(&name, candidates);
+        let chosen = decide(words::find(&name), candidates, &mut settings);
         settings.chosen.extend(chosen.map(|chosen| (name, chosen)));
     }
     settings.apply_limits();
@@ -42,16 +43,20 @@ fn drop_unasked_remote(by_key: &mut BTreeMap<String, Vec<Candidate>>, sources: &
 }
 
 /// Strongest first in, one value out.
-fn decide(setting: Option<&Setting>, candidates: Vec<Candidate>, warnings: &mut Vec<String>) -> Option<Chosen> {
+fn decide(setting: Option<&Setting>, candidates: Vec<Candidate>, settings: &mut Settings) -> Option<Chosen> {
     match setting {
         Some(setting) if matches!(setting.kind, Kind::List | Kind::Table) => joined(setting, candidates),
-        Some(setting) if setting.trust == Trust::Narrow => narrowed(setting, candidates, warnings),
+        Some(setting)
+            if setting.kind == Kind::Flag && matches!(setting.trust, Trust::Narrow | Trust::NotRepository) =>
+        {
+            narrowed(setting, candidates, settings)
+        }
         _ => candidates.into_iter().next().map(Chosen::from),
     }
 }
 
 /// A switch: a repository's "on" does not count, and a remote "off" stops what files switched on.
-fn narrowed(setting: &Setting, candidates: Vec<Candidate>, warnings: &mut Vec<String>) -> Option<Chosen> {
+fn narrowed(setting: &Setting, candidates: Vec<Candidate>, settings: &mut Settings) -> Option<Chosen> {
     let (widening, mut candidates): (Vec<_>, Vec<_>) = candidates.into_iter().partition(|candidate| {
         matches!(candidate.source, Source::Project | Source::Local) && candidate.value == Value::Boolean(true)
     });
@@ -70,7 +75,14 @@ fn narrowed(setting: &Setting, candidates: Vec<Candidate>, warnings: &mut Vec<St
     for one in widening.iter().filter(|_| !on) {
         let file = one.file.as_deref().map(|file| format!(" (`{}`)", file.display())).unwrap_or_default();
         let (who, key) = (one.source.name(), setting.key);
-        warnings.push(format!(
+        settings.refused.push(Refused {
+            key: key.to_owned(),
+            value: "true".to_owned(),
+            source: one.source,
+            file: one.file.clone(),
+            why: "a repository may only switch it off".to_owned(),
+        });
+        settings.warnings.push(format!(
             "{who}{file} switches `{key}` on, but a repository may only switch it off, so it is ignored; your user \
              settings can switch it on"
         ));
@@ -120,7 +132,46 @@ impl From<Candidate> for Chosen {
     }
 }
 
+/// Which way a number is narrower, and what it is when nobody says anything. A tool's threshold is as a limit.
+fn direction(name: &str) -> Option<(Narrower, u64)> {
+    if let Some(limit) = name.strip_prefix(LIMITS) {
+        let row = Limits::table().into_iter().find(|row| row.name == limit)?;
+        return Some((row.narrower, row.default));
+    }
+    let tool = name.strip_prefix(THRESHOLDS)?;
+    Some((Narrower::Lower, usual_threshold(tool, &Limits::default())))
+}
+
 impl Settings {
+    /// The candidates without those by which a repository would widen what holds without it.
+    fn within_what_holds(&mut self, name: &str, candidates: Vec<Candidate>) -> Vec<Candidate> {
+        let Some((narrower, default)) = direction(name) else { return candidates };
+        let is_repository = |source: Source| matches!(source, Source::Project | Source::Local);
+        let before = candidates.iter().find(|one| one.source < Source::Project);
+        let before = before.and_then(|one| whole(&one.value)).unwrap_or(default);
+        let narrows = |one: &Candidate| whole(&one.value).is_some_and(|value| narrower.allows(value, before));
+        let (kept, wider): (Vec<_>, Vec<_>) =
+            candidates.into_iter().partition(|one| !is_repository(one.source) || narrows(one));
+        for one in wider {
+            let file = one.file.as_deref().map(|file| format!(" (`{}`)", plain(&file.to_string_lossy())));
+            let (who, rule) = (one.source.name(), narrower.rule());
+            self.warnings.push(format!(
+                "{who}{} sets `{}` to {}, but {rule}, so it is ignored; your user settings can set it",
+                file.unwrap_or_default(),
+                plain(name),
+                one.value
+            ));
+            self.refused.push(Refused {
+                key: plain(name),
+                value: one.value.to_string(),
+                source: one.source,
+                file: one.file,
+                why: rule.to_owned(),
+            });
+        }
+        kept
+    }
+
     fn apply_limits(&mut self) {
         for (name, chosen) in &self.chosen {
             let (Some(limit), Some(value)) = (name.strip_prefix(LIMITS), whole(&chosen.value)) else { continue };

@@ -88,6 +88,21 @@ struct Chosen {
     file: Option<PathBuf>,
 }
 
+/// A value that its source may not set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused {
+    /// The setting.
+    pub key: String,
+    /// What was asked for.
+    pub value: String,
+    /// Who asked.
+    pub source: Source,
+    /// In which file.
+    pub file: Option<PathBuf>,
+    /// Why not.
+    pub why: String,
+}
+
 /// The values in force.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
@@ -95,6 +110,7 @@ pub struct Settings {
     limits: Limits,
     /// What was ignored, and what to do about it.
     pub warnings: Vec<String>,
+    refused: Vec<Refused>,
 }
 
 /// One line of `scrubjay flags`.
@@ -148,7 +164,7 @@ impl Settings {
         let mut chosen = newer.chosen;
         chosen.retain(|key, _| !stays(key));
         chosen.extend(self.chosen.iter().filter(|(key, _)| stays(key)).map(|(key, one)| (key.clone(), one.clone())));
-        Self { chosen, limits: self.limits.clone(), warnings: newer.warnings }
+        Self { chosen, limits: self.limits.clone(), warnings: newer.warnings, refused: newer.refused }
     }
 
     /// Whether a switch is on.
@@ -240,6 +256,13 @@ impl Settings {
         }
     }
 
+    /// Every value that its source may not set, and what holds instead.
+    pub fn refused(&self) -> Vec<(&Refused, String)> {
+        let rows = self.rows();
+        let held = |key: &str| rows.iter().find(|row| row.key == key).map(|row| row.value.clone()).unwrap_or_default();
+        self.refused.iter().map(|one| (one, held(&one.key))).collect()
+    }
+
     /// Every value and where it came from, limits last.
     pub fn rows(&self) -> Vec<Row> {
         let settings = SETTINGS.iter().map(|setting| {
@@ -280,6 +303,16 @@ impl Settings {
 
     fn said(&self, key: &str) -> Option<&toml::Value> {
         self.chosen.get(key).map(|chosen| &chosen.value)
+    }
+}
+
+/// How large results of this tool may be before they are stored, where no setting names the tool.
+pub(crate) fn usual_threshold(tool: &str, limits: &Limits) -> u64 {
+    match tool {
+        "Read" => limits.read_result_chars,
+        "Bash" => limits.shell_result_chars,
+        "Grep" | "Glob" => limits.search_result_chars,
+        _ => limits.result_chars,
     }
 }
 

@@ -26,6 +26,8 @@ pub enum Trust {
     Anyone,
     /// Every source, but a repository only to switch it off.
     Narrow,
+    /// Every source but a repository: what costs money, forgets, or guards the user.
+    NotRepository,
     /// Managed, user, environment and command line: what decides where data goes and what is run.
     UserOnly,
     /// Environment and command line: it must be known before any file is read, or is about this one run.
@@ -123,6 +125,11 @@ impl Setting {
         self
     }
 
+    const fn not_repository(mut self) -> Self {
+        self.trust = Trust::NotRepository;
+        self
+    }
+
     const fn once_per_session(mut self) -> Self {
         self.seen = Seen::OncePerSession;
         self
@@ -207,28 +214,32 @@ settings! {
 
     EMBEDDINGS = text("recall.embeddings", "", "find by meaning too: the URL of a service that makes vectors of texts, or a folder with a local model for it").environment(&["SCRUBJAY_EMBEDDINGS"]).user_only();
     EMBEDDING_MODEL = text("recall.embedding_model", "", "the model of that service").environment(&["SCRUBJAY_EMBEDDING_MODEL"]).user_only();
-    EXTRACTION_EVERY_TURNS = Setting::new("extraction.every_turns", Kind::Number(1..=1_000), Unset::Number(1), "extract after every so many turns").environment(&["SCRUBJAY_EXTRACTION_EVERY_TURNS"]);
+    EXTRACTION_EVERY_TURNS = Setting::new("extraction.every_turns", Kind::Number(1..=1_000), Unset::Number(1), "extract after every so many turns").environment(&["SCRUBJAY_EXTRACTION_EVERY_TURNS"]).not_repository();
     EXTRACTION_READER = choice("extraction.reader", &["user", "fork"], "who looks for memories: a learner that reads what the user typed, or a fork that reads everything, whose memories wait for the user").environment(&["SCRUBJAY_EXTRACTION_READER"]).user_only();
     EXTRACTION_MODEL = text("models.extract", "", "the model that learns; without one the cheapest of the same provider").environment(&["SCRUBJAY_MODEL_EXTRACT"]).user_only();
     DREAMING_MODE = choice("dreaming.mode", &["additive", "propose", "auto"], "what a dream does by itself: everything but removing memories, nothing, or that too").environment(&["SCRUBJAY_DREAMING_MODE"]).user_only();
-    NOTES_WRITER = choice("session_notes.writer", &["auto", "model", "code"], "who writes the notes: the model when it costs little against the conversation and code in between, or always one of them").environment(&["SCRUBJAY_SESSION_NOTES_WRITER"]);
-    MICROCOMPACTION_WHEN = choice("microcompaction.when", &["pays", "fixed_gap"], "clear when it pays, or after a fixed gap").environment(&["SCRUBJAY_MICROCOMPACTION_WHEN"]);
+    NOTES_WRITER = choice("session_notes.writer", &["auto", "model", "code"], "who writes the notes: the model when it costs little against the conversation and code in between, or always one of them").environment(&["SCRUBJAY_SESSION_NOTES_WRITER"]).not_repository();
+    MICROCOMPACTION_WHEN = choice("microcompaction.when", &["pays", "fixed_gap"], "clear when it pays, or after a fixed gap").environment(&["SCRUBJAY_MICROCOMPACTION_WHEN"]).not_repository();
 
     PROVIDER = text("provider", "", "which service answers; none is offline").environment(&["SCRUBJAY_PROVIDER"]).user_only().once_per_session();
     BASE_URL = text("base_url", "", "where that service is").environment(&["SCRUBJAY_BASE_URL"]).user_only().once_per_session();
     API_KEY_COMMAND = text("api_key_command", "", "a command that prints the key").environment(&["SCRUBJAY_API_KEY_COMMAND"]).aliases(&["apiKeyHelper"]).user_only();
     MODEL = text("model", "", "the model that answers").environment(&["SCRUBJAY_MODEL"]).once_per_session();
-    SMALL_MODEL = text("small_model", "", "a cheap model for choices and labels").environment(&["SCRUBJAY_SMALL_MODEL"]);
-    MODEL_FOR_SELECTING = text("models.select", "", "the model that chooses among memories; small_model without one").environment(&["SCRUBJAY_MODEL_SELECT"]);
-    THINKING = choice("thinking", &["auto", "off", "on"], "whether the model reasons before it answers").environment(&["SCRUBJAY_THINKING"]).once_per_session();
-    CACHE_TTL = choice("cache_ttl", &["auto", "5m", "1h"], "how long the provider keeps the prefix; auto goes by price").environment(&["SCRUBJAY_CACHE_TTL"]).once_per_session();
+    SMALL_MODEL = text("small_model", "", "a cheap model for choices and labels").environment(&["SCRUBJAY_SMALL_MODEL"]).not_repository();
+    MODEL_FOR_SELECTING = text("models.select", "", "the model that chooses among memories; small_model without one").environment(&["SCRUBJAY_MODEL_SELECT"]).not_repository();
+    THINKING = choice("thinking", &["auto", "off", "on"], "whether the model reasons before it answers").environment(&["SCRUBJAY_THINKING"]).once_per_session().not_repository();
+    CACHE_TTL = choice("cache_ttl", &["auto", "5m", "1h"], "how long the provider keeps the prefix; auto goes by price").environment(&["SCRUBJAY_CACHE_TTL"]).once_per_session().not_repository();
 
     PERMISSION_MODE = choice("permission_mode", &["ask", "accept-edits", "read-only", "allow-all", "plan"], "what the agent may do without asking").environment(&["SCRUBJAY_PERMISSION_MODE"]).aliases(&["permissions.defaultMode"]).user_only();
     PERMISSIONS_ALLOW = list("permissions.allow", "calls that need no question").user_only();
     PERMISSIONS_ASK = list("permissions.ask", "calls that always need a question");
     PERMISSIONS_DENY = list("permissions.deny", "calls that are refused");
-    HOOKS_ENABLED = flag("hooks_enabled", true, "run configured hooks").environment(&["SCRUBJAY_HOOKS_ENABLED"]).narrows();
+    SANDBOX_MODE = choice("sandbox.mode", &["read-only", "workspace-write", "off"], "what commands are confined to").environment(&["SCRUBJAY_SANDBOX"]).user_only();
+    SANDBOX_WRITE = list("sandbox.write", "more folders that commands may change with workspace-write").user_only();
+    HOOKS_ENABLED = flag("hooks_enabled", true, "run configured hooks").environment(&["SCRUBJAY_HOOKS_ENABLED"]).not_repository();
     HOOKS = table("hooks", "commands that run at named moments").user_only();
+
+    ENV_PASS = list("env.pass", "variables with keys that commands and hooks get all the same").user_only();
 
     WEB_PRIVATE_ADDRESSES = flag("web.private_addresses", false, "let pages be fetched from private networks").environment(&["SCRUBJAY_WEB_PRIVATE_ADDRESSES"]).user_only();
 }

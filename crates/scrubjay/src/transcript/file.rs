@@ -9,7 +9,7 @@ use crate::digest::Digest;
 use crate::limits::Limits;
 use crate::paths;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufRead as _, BufReader, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -180,20 +180,22 @@ pub fn read_from<T>(
 ) -> io::Result<Reading<T>> {
     let mut file = File::open(path)?;
     file.seek(SeekFrom::Start(start))?;
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes)?;
+    let mut reader = BufReader::new(file);
     let mut reading = Reading { records: Vec::new(), damage: Vec::new(), torn_tail_only: false };
     let decode = |line: &[u8]| parse(&decode(line, path, limits)?).ok_or("not an entry");
-    let mut offset = start;
-    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
-        let body = line.strip_suffix(b"\n").unwrap_or(line);
+    // Line by line: a long session is not held twice.
+    let (mut line, mut offset, mut is_torn) = (Vec::new(), start, false);
+    while reader.read_until(b'\n', &mut line)? > 0 {
+        let body = line.strip_suffix(b"\n").unwrap_or(&line);
+        is_torn = body.len() == line.len();
         if !body.is_empty() {
             read_line(body, offset, &decode, &mut reading);
         }
         offset += line.len() as u64;
+        line.clear();
     }
     reading.torn_tail_only = match reading.damage.as_slice() {
-        [only] => only.offset + only.bytes == start + bytes.len() as u64 && bytes.last() != Some(&b'\n'),
+        [only] => only.offset + only.bytes == offset && is_torn,
         _ => false,
     };
     Ok(reading)
@@ -205,16 +207,18 @@ fn read_line<T>(
     decode: &impl Fn(&[u8]) -> Result<T, &'static str>,
     reading: &mut Reading<T>,
 ) {
-    let what = match decode(line) {
-        Ok(record) => return reading.records.push(record),
-        Err(what) => what,
-    };
-    // A record that follows a torn one on the same line is still whole: look for where it starts.
-    let next = line.windows(FRAME.len()).skip(1).position(|window| window == FRAME).map(|at| at + 1);
-    let skipped = next.unwrap_or(line.len());
-    reading.damage.push(Damage { offset, bytes: skipped as u64, what });
-    if let Some(at) = next {
-        read_line(&line[at..], offset + at as u64, decode, reading);
+    let mut at = 0;
+    while at < line.len() {
+        let rest = &line[at..];
+        let what = match decode(rest) {
+            Ok(record) => return reading.records.push(record),
+            Err(what) => what,
+        };
+        // A record that follows a torn one on the same line is still whole: look for where it starts.
+        let next = rest.windows(FRAME.len()).skip(1).position(|window| window == FRAME).map(|at| at + 1);
+        let skipped = next.unwrap_or(rest.len());
+        reading.damage.push(Damage { offset: offset + at as u64, bytes: skipped as u64, what });
+        at += skipped;
     }
 }
 

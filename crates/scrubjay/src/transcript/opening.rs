@@ -15,13 +15,27 @@ pub struct ToolSpec {
     pub description: String,
     /// What the model must pass, as a JSON schema.
     pub input_schema: Arc<RawValue>,
+    /// Whether a service that can is asked to let nothing through that does not fit the schema.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub strict: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 impl ToolSpec {
     /// A tool by name, with its description and the JSON schema of its input.
     pub fn new(name: impl Into<String>, description: impl Into<String>, schema: &Value) -> Self {
         let raw = to_raw_value(schema).unwrap_or_else(|_| RawValue::NULL.to_owned());
-        Self { name: name.into(), description: description.into(), input_schema: Arc::from(raw) }
+        Self { name: name.into(), description: description.into(), input_schema: Arc::from(raw), strict: false }
+    }
+
+    /// The same, with input that a service checks where it can. The schema must list every property as required and
+    /// allow no other.
+    pub fn strict(self) -> Self {
+        Self { strict: true, ..self }
     }
 }
 
@@ -30,6 +44,7 @@ impl PartialEq for ToolSpec {
         self.name == other.name
             && self.description == other.description
             && self.input_schema.get() == other.input_schema.get()
+            && self.strict == other.strict
     }
 }
 

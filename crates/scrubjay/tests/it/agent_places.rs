@@ -1,5 +1,6 @@
 //! Where agents work and what they keep: worktrees, memories, and the words about what they are doing.
 
+use scrubjay::agents::worktree::{Settled, Worktree};
 use scrubjay::agents::{Definitions, Folders, Memories, Staff};
 use scrubjay::event::Event;
 use scrubjay::gate::{Gate, Verdict};
@@ -142,6 +143,56 @@ async fn a_worktree_needs_a_repository_and_the_right_to_change_something() {
         false => Verdict::Deny("nothing is changed here".into()),
     });
     assert!(refused(repository(), reads).await.contains("nothing is changed here"));
+}
+
+/// A worktree that is made, looked at by git itself, and removed.
+async fn comes_and_goes(home: &Home, from: &Path, name: &str) {
+    let dir = home.data().join("worktrees").join(name);
+    let tree = Worktree::create(from, &dir, &format!("scrubjay/{name}"), &Limits::default()).await.unwrap();
+    assert_eq!(git(&tree.dir, &["status", "--porcelain"]), "", "{name}: clean, as git sees it");
+    assert_eq!(git(&tree.dir, &["branch", "--show-current"]), tree.branch);
+    assert_eq!(git(&tree.dir, &["rev-parse", "HEAD"]), git(from, &["rev-parse", "HEAD"]));
+    git(from, &["worktree", "prune"]);
+    let listed = || git(from, &["worktree", "list"]).contains(&dir.display().to_string());
+    assert!(listed() && tree.dir.join("sub/a.txt").exists());
+    let again = Worktree::create(from, &dir, "scrubjay/other", &Limits::default()).await.unwrap_err();
+    assert!(again.contains("exists") && tree.dir.join("sub/a.txt").exists(), "{again}");
+    let taken = Worktree::create(from, &dir.with_extension("b"), &tree.branch, &Limits::default()).await.unwrap_err();
+    assert!(taken.contains("could not make"), "{taken}");
+    assert!(!dir.with_extension("b").exists(), "nothing is left of it");
+    assert_eq!(tree.settle().await, Settled::Removed);
+    assert!(!listed());
+    assert_eq!(git(from, &["branch", "--list", "scrubjay/*"]), "");
+    assert_eq!(home.data().join("worktrees").read_dir().unwrap().count(), 0, "nothing of ours is left");
+    git(from, &["fsck", "--strict"]);
+}
+
+// spec: A3
+#[tokio::test]
+async fn worktrees_are_made_of_every_usual_repository() {
+    let home = repository();
+    comes_and_goes(&home, &home.project(), "plain").await;
+    git(&home.project(), &["pack-refs", "--all"]);
+    comes_and_goes(&home, &home.project().join("sub"), "packed").await;
+    let side = home.path().join("side");
+    git(&home.project(), &["worktree", "add", "-q", "-b", "side", side.to_str().unwrap()]);
+    comes_and_goes(&home, &side, "linked").await;
+    git(&side, &["checkout", "-q", "--detach"]);
+    comes_and_goes(&home, &side, "detached").await;
+
+    let outer = home.path().join("outer");
+    git(home.path(), &["init", "-q", "-b", "main", "outer"]);
+    let source = home.project().display().to_string();
+    git(&outer, &["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &source, "module"]);
+    comes_and_goes(&home, &outer.join("module"), "submodule").await;
+
+    let other = home.path().join("sha256");
+    git(home.path(), &["init", "-q", "-b", "main", "--object-format=sha256", "sha256"]);
+    std::fs::create_dir(other.join("sub")).unwrap();
+    std::fs::write(other.join("sub/a.txt"), "a").unwrap();
+    git(&other, &["add", "."]);
+    git(&other, &["commit", "-q", "-m", "first"]);
+    comes_and_goes(&home, &other, "sha256").await;
 }
 
 const REVIEWER: &str = "---\nname: team:reviewer\ndescription: reviews\ntools: Grep\nmemory: SCOPE\n---\nYou review.\n";

@@ -14,6 +14,8 @@ const ORDER: &[&str] = &[
     "frontmatter",
     "secrets",
     "paths",
+    "git",
+    "withheld",
     "prose",
     "settings",
     "message",
@@ -73,6 +75,7 @@ const NUMBERS: &[(&str, &str)] = &[
     ("hooks/process.rs", "a buffer's size changes nothing a person sees"),
     ("paths/project.rs", "a `.git` file holds one path; anything larger is not one"),
     ("secrets/decode.rs", "an encoded run that is longer is a file; what is found in texts does not change with it"),
+    ("permission/restraint.rs", "how much is looked at before somebody is asked instead"),
     ("settings/registry.rs", "the bounds of a setting stand in its row"),
     ("tools/edit.rs", "how much is searched for a hint, not what is edited"),
     ("tools/read.rs", "how much is looked at to guess whether a file is text"),
@@ -82,6 +85,7 @@ const NUMBERS: &[(&str, &str)] = &[
 
 /// Long strings that no model reads.
 const LISTS: &[(&str, &str)] = &[
+    ("git.rs", "a configuration, which git reads"),
     ("foreign/claude_code.rs", "what another agent writes into its records"),
     ("tools/shell/flags.rs", "flags of known commands"),
 ];
@@ -274,6 +278,14 @@ fn the_crate_lists_its_modules_in_reading_order() {
     assert_eq!(listed, ordered);
 }
 
+// spec: A3
+#[test]
+fn git_is_started_in_one_place() {
+    let starts = |source: &Source| source.text.contains("Command::new(\"git\"");
+    let places: Vec<String> = all_sources().into_iter().filter(starts).map(|source| source.name).collect();
+    assert_eq!(places, ["scrubjay/src/git.rs"], "elsewhere a repository's programs would run");
+}
+
 #[test]
 fn the_engine_knows_no_socket_terminal_environment_home_or_wall_clock() {
     let mut faults = Vec::new();
@@ -349,7 +361,7 @@ fn words_for_a_model_stand_in_prompts() {
 
 fn all_sources() -> Vec<Source> {
     let mut all = Vec::new();
-    for krate in ["scrubjay", "scrubjay-providers", "scrubjay-cli", "scrubjay-testkit"] {
+    for krate in ["scrubjay", "scrubjay-providers", "scrubjay-sandbox", "scrubjay-cli", "scrubjay-testkit"] {
         for mut source in sources(&crates().join(krate).join("src")) {
             source.name = format!("{krate}/src/{}", source.name);
             all.push(source);

@@ -132,7 +132,7 @@ fn files(memory: &SharedMemory) -> Vec<String> {
     })
 }
 
-fn clean(memory: &SharedMemory) -> Vec<String> {
+pub(crate) fn clean(memory: &SharedMemory) -> Vec<String> {
     memory.with(|memory| {
         memory.refresh().unwrap();
         memory.list().map(|entry| entry.path.clone()).collect()
@@ -642,6 +642,25 @@ async fn a_session_that_goes_on_keeps_its_cursor_and_its_labels() {
     assert_eq!(second.messages, 2, "what was looked at before the restart is not looked at again");
     let last = model.prompts().into_iter().rfind(is_learner).unwrap();
     assert!(!asked(&last).contains("NONCE-PASTED") && !fresh(&last).contains("first one"), "{}", asked(&last));
+}
+
+// spec: E4
+#[tokio::test]
+async fn a_kill_before_the_record_says_so_repeats_nothing() {
+    let model = Arc::new(learner(|prompt| match fresh(prompt).contains("green tea") {
+        true => Ok(memories(json!([saying("user", "Drinks green tea.", "I like green tea without sugar")]))),
+        false => Ok(nothing()),
+    }));
+    let (mut story, memory) = begun(Setting::new(model.clone()));
+    story.ask("By the way, I like green tea without sugar.").await.unwrap();
+    assert!(story.session.extractions().idle(LONG).await);
+    assert_eq!((clean(&memory).len(), extracted(&story).len()), (1, 0), "saved, and the record has not heard of it");
+    let mut story = learning(story.resume().unwrap(), &memory);
+    story.ask("And now something about the weather.").await.unwrap();
+    settle(&mut story).await;
+    let looked =
+        model.prompts().iter().filter(|prompt| is_learner(prompt) && fresh(prompt).contains("green tea")).count();
+    assert_eq!((looked, clean(&memory).len()), (1, 1));
 }
 
 // spec: E1

@@ -18,6 +18,7 @@ mod fork;
 mod hooks;
 mod instructions;
 mod jobs;
+mod learning_carriers;
 mod learning_cost;
 mod learning_cursor;
 mod letters;

@@ -114,7 +114,7 @@ fn what_a_session_made_or_an_import_brought_goes_with_it() {
         let edits = vec![Edit::create(path, memory_text(path, "d", "x"))];
         memory.commit(Change { cause, edits }).unwrap();
     };
-    make(&mut memory, "a.md", Cause::Extraction { session: "session-nine".into() });
+    make(&mut memory, "a.md", Cause::Extraction { session: "session-nine".into(), upto: None });
     make(&mut memory, "b.md", Cause::Import { from: "/vault".into() });
     make(&mut memory, "c.md", Cause::Message { session: "session-nine".into(), message: "m7".into() });
     make(&mut memory, "d.md", Cause::Person);

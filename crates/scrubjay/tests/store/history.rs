@@ -18,7 +18,7 @@ fn every_change_is_written_down_with_its_cause() {
         Cause::Person,
         Cause::Session { session: session.clone() },
         Cause::Message { session: session.clone(), message: "m7".into() },
-        Cause::Extraction { session },
+        Cause::Extraction { session, upto: None },
         Cause::Dream,
         Cause::Import { from: "vault".into() },
         Cause::Tool { name: "memory".into() },

@@ -12,7 +12,7 @@ fn try_put(memory: &mut Memory, path: &str, text: &str, basis: Basis) -> Result<
         Some((entry, _)) => Edit::update(&entry, text),
         None => Edit::create(path, text),
     };
-    let cause = Cause::Extraction { session: "s1".into() };
+    let cause = Cause::Extraction { session: "s1".into(), upto: None };
     memory.commit(Change { cause, edits: vec![edit.resting_on(basis)] }).map(drop)
 }
 

@@ -103,7 +103,7 @@ fn what_a_person_writes_is_warned_about_and_what_an_agent_writes_is_refused_in_p
     assert!(!warning.is_leak() && !warning.to_string().contains(&token()), "{warning}");
     for cause in [
         Cause::Dream,
-        Cause::Extraction { session: "s".into() },
+        Cause::Extraction { session: "s".into(), upto: None },
         Cause::Session { session: "s".into() },
         Cause::Message { session: "s".into(), message: "m".into() },
         Cause::Tool { name: "memory".into() },

@@ -3,7 +3,7 @@
 use scrubjay::digest::FilesSeen;
 use scrubjay::limits::Limits;
 use scrubjay::message::ToolCallId;
-use scrubjay::tool::{Bench, Effect, Occasion, Tool, ToolOutcome};
+use scrubjay::tool::{Bench, Confinement, Effect, Occasion, Tool, ToolOutcome, Visible};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,6 +16,7 @@ pub(crate) struct Workshop {
     pub(crate) seen: FilesSeen,
     pub(crate) limits: Limits,
     pub(crate) cancel: CancellationToken,
+    pub(crate) confinement: Confinement,
 }
 
 impl Workshop {
@@ -23,7 +24,14 @@ impl Workshop {
         let home = tempfile::tempdir().unwrap();
         let dir = home.path().canonicalize().unwrap().join("work");
         std::fs::create_dir(&dir).unwrap();
-        Self { _home: home, dir, seen: FilesSeen::new(), limits: Limits::default(), cancel: CancellationToken::new() }
+        Self {
+            _home: home,
+            dir,
+            seen: FilesSeen::new(),
+            limits: Limits::default(),
+            cancel: CancellationToken::new(),
+            confinement: Confinement::default(),
+        }
     }
 
     pub(crate) fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
@@ -60,11 +68,11 @@ impl Workshop {
         let call = &ToolCallId::new("t1");
         let Self { dir, seen, limits, cancel, .. } = self;
         let occasion = &Occasion::default();
-        tool.call(
-            &input,
-            &Bench { dir, seen, limits, call, approved, occasion, cancel, view: None, summon: None, memory: None },
-        )
-        .await
+        let visible = &Visible::default();
+        let (view, summon, memory, confinement) = (None, None, None, self.confinement);
+        let bench =
+            Bench { dir, seen, limits, call, approved, confinement, occasion, cancel, view, summon, memory, visible };
+        tool.call(&input, &bench).await
     }
 }
 

@@ -16,6 +16,7 @@ pub(super) fn check(asked: &Asked<'_>, config: &Config) -> Verdict {
     check_version(asked)?;
     check_thinking_config(asked)?;
     check_prewarm(asked)?;
+    check_strict_tools(asked)?;
     check_blocks(asked, config)?;
     check_markers(asked)?;
     check_system_messages(asked)?;
@@ -115,6 +116,23 @@ fn check_prewarm(asked: &Asked<'_>) -> Verdict {
         Some((_, what)) => refuse(format!("max_tokens: 0 cannot be combined with {what}")),
         None => Ok(()),
     }
+}
+
+/// A tool whose input is to be checked describes it completely.
+fn check_strict_tools(asked: &Asked<'_>) -> Verdict {
+    fn is_closed(schema: &Value) -> bool {
+        let parts = schema["properties"].as_object().into_iter().flat_map(|all| all.values());
+        let own = schema["type"] != "object" || schema["additionalProperties"] == false;
+        own && parts.chain(schema.get("items")).all(is_closed)
+    }
+    for (at, tool) in asked.json["tools"].as_array().into_iter().flatten().enumerate() {
+        if tool["strict"] == true && !is_closed(&tool["input_schema"]) {
+            return refuse(format!(
+                "tools.{at}.custom: For 'object' type, 'additionalProperties' must be explicitly set to false"
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn check_blocks(asked: &Asked<'_>, config: &Config) -> Verdict {

@@ -6,7 +6,7 @@ use super::todo;
 use crate::message::{Block, Message, Origin, Role, ToolCallId, ToolUse};
 use crate::prompts;
 use crate::tokens;
-use crate::tool::{Bench, Effect, Occasion, ToolOutcome};
+use crate::tool::{Bench, Confinement, Effect, Occasion, ToolOutcome, Visible};
 use crate::tools;
 use crate::transcript::{Brought, Compaction};
 use serde_json::json;
@@ -111,11 +111,13 @@ impl<'a> Lost<'a> {
             limits,
             call: &call,
             approved,
+            confinement: Confinement::Usual,
             occasion,
             cancel: &cancel,
             view: None,
             summon: None,
             memory: None,
+            visible: &Visible::default(),
         };
         match tool.call(&input, &bench).await {
             ToolOutcome { is_error: false, parts, .. } => parts.first()?.as_text().map(str::to_owned),
@@ -202,7 +204,7 @@ const SKILL: &str = "Skill";
 
 /// The beginning of a file that is text, cut at a line. Anything else is not worth the room.
 fn read(path: &Path, room: u64) -> Option<String> {
-    let bytes = tools::beginning(path, room).ok()?;
+    let bytes = tools::load_resolved(path, room).ok()?.bytes;
     let whole = (bytes.len() as u64) < room;
     let text = match String::from_utf8(bytes) {
         Ok(text) => text,

@@ -273,7 +273,8 @@ impl Applying<'_> {
         }
         let (edits, fates): (Vec<Edit>, Vec<Fate>) = edits.into_iter().unzip();
         let texts: Vec<(String, Act)> = edits.iter().map(|edit| (edit.path.clone(), edit.act.clone())).collect();
-        let cause = Cause::Extraction { session: grounds.session.to_string() };
+        let upto = grounds.upto.as_ref().map(ToString::to_string);
+        let cause = Cause::Extraction { session: grounds.session.to_string(), upto };
         let receipt = memory.commit(Change { cause, edits })?;
         learned.change = receipt.changed().then_some(receipt.change);
         for ((fate, outcome), (_, act)) in fates.into_iter().zip(&receipt.outcomes).zip(&texts) {

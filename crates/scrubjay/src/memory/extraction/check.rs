@@ -67,8 +67,7 @@ fn statement(draft: &Draft) -> &str {
 /// The rule that knows a credential in a memory or its citations.
 fn credential(draft: &Draft) -> Option<String> {
     let texts = || [&draft.topic.name, &draft.topic.description, &draft.topic.body].into_iter().chain(&draft.cites);
-    let found = texts().find_map(|text| secrets::scan(text).into_iter().next()).map(|found| found.rule);
-    found.or_else(|| texts().any(|text| secrets::tells_password(text)).then(|| "password".to_owned()))
+    texts().find_map(|text| secrets::scan(text).into_iter().next()).map(|found| found.rule)
 }
 
 /// Where a quotation stands; typed words first.

@@ -27,11 +27,13 @@ pub use offline::offline;
 pub use request::{LearnerRequest, Passage, Reader, Shown, TOOL, again, exchanges, typed_words};
 
 use super::typed::{Conversation, UserMessage};
+use super::{Cause, Memory, MemoryError, Recorded};
 use crate::limits::Limits;
-use crate::message::SessionId;
+use crate::message::{MessageId, SessionId};
 use crate::settings::{Settings, key};
 use crate::tools::resolve;
 use crate::transcript::Extracted;
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -55,6 +57,8 @@ pub struct Grounds {
     pub session: SessionId,
     /// The texts of the instruction files.
     pub instructions: Vec<String>,
+    /// The last message that is looked at.
+    pub upto: Option<MessageId>,
     /// The project.
     pub root: PathBuf,
     /// The folder of past sessions.
@@ -69,7 +73,7 @@ impl Grounds {
     /// Without instruction files and past sessions.
     pub fn new(session: SessionId, root: &Path, zone: TimeZone, limits: Arc<Limits>) -> Self {
         let (instructions, transcripts, root) = (Vec::new(), PathBuf::new(), resolve(root, ""));
-        Self { session, instructions, root, transcripts, zone, limits }
+        Self { session, instructions, upto: None, root, transcripts, zone, limits }
     }
 
     /// The same, with instruction files that are read anyway.
@@ -109,6 +113,19 @@ pub fn due(conversation: &Conversation, settings: &Settings) -> bool {
     let enough = typed.iter().map(width).sum::<u64>() >= limits.learner_least_chars;
     let waited = turns >= limits.extraction_wait_turns;
     turns >= settings.number(&key::EXTRACTION_EVERY_TURNS) && turns > 0 && (enough || waited)
+}
+
+impl Memory {
+    /// The last message of a session that was looked at, as the journal has it, and when that was written down.
+    pub fn learned_upto(&self, session: &SessionId) -> Result<Option<(MessageId, Timestamp)>, MemoryError> {
+        let of = |change: &Recorded| match &change.cause {
+            Cause::Extraction { session: from, upto: Some(upto) } if from == session.as_str() => {
+                Some((MessageId::new(upto.as_str()), change.at))
+            }
+            _ => None,
+        };
+        Ok(self.log()?.iter().rev().find_map(of))
+    }
 }
 
 #[cfg(test)]

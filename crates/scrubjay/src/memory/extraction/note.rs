@@ -74,9 +74,6 @@ pub fn keep(memory: &SharedMemory, note: &MemoryNote, by: &NoteWriter) -> Result
     if let Some(found) = secrets::scan(&note.text).into_iter().next() {
         return Err(format!("the note holds a credential ({}), and those are never kept; leave it out", found.rule));
     }
-    if secrets::tells_password(&note.text) {
-        return Err("the note holds a password, and those are never kept; leave it out".to_owned());
-    }
     memory.with(|memory| {
         memory.refresh().map_err(said)?;
         match &note.kind {

@@ -14,7 +14,7 @@ use crate::transcript::{Options, Thinking, ToolSpec};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -144,17 +144,25 @@ fn tool() -> ToolSpec {
             "file": text(), "type": { "type": "string", "enum": kinds }, "name": text(), "description": text(),
             "statement": text(), "why": text(), "how_to_apply": text(), "cites": texts(),
         },
-        "required": ["action", "cites"],
     });
+    let memory = closed(memory);
     let schema = json!({
         "type": "object",
         "properties": {
             "memories": { "type": "array", "items": memory },
             "look_back": { "type": "array", "items": { "type": "integer" } },
         },
-        "required": ["memories", "look_back"],
     });
-    ToolSpec::new(TOOL, prompts::LEARNER_TOOL.trim_end(), &schema)
+    ToolSpec::new(TOOL, prompts::LEARNER_TOOL.trim_end(), &closed(schema)).strict()
+}
+
+/// An object that has each of its properties and no other: the form in which every service can check it.
+fn closed(mut object: Value) -> Value {
+    let names: Vec<String> =
+        object["properties"].as_object().map(|all| all.keys().cloned().collect()).unwrap_or_default();
+    object["required"] = json!(names);
+    object["additionalProperties"] = json!(false);
+    object
 }
 
 fn today(now: &Zoned) -> String {

@@ -136,10 +136,10 @@ impl Post {
         let (parent, name) = (self.by.desk.clone(), self.agent.name().to_owned());
         let heard = parent.events.clone();
         // What it says and does is in its record; only what a person should know comes through.
-        let events = Events::to(move |event| {
-            if let Event::Notice(text) = event {
-                heard.notice(format!("{name}: {text}"));
-            }
+        let events = Events::to(move |event| match event {
+            Event::Notice(text) => heard.notice(format!("{name}: {text}")),
+            refused @ Event::ToolRefused { .. } => heard.emit(refused),
+            _ => {}
         });
         let model = Watched {
             model: self.model.clone(),
