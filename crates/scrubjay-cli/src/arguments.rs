@@ -1,6 +1,7 @@
 //! What can be typed: everyday verbs first.
 
 use crate::compaction::Numbers;
+use crate::sandbox::SandboxMode;
 mod agents;
 mod demo;
 mod help;
@@ -101,6 +102,10 @@ pub(crate) struct PermissionFlags {
     /// A tool that may be used without asking; can be given several times
     #[arg(long, global = true, value_name = "TOOL")]
     pub(crate) allow: Vec<String>,
+
+    /// What commands are confined to [default: read-only]
+    #[arg(long, global = true, value_enum, value_name = "MODE")]
+    pub(crate) sandbox: Option<SandboxMode>,
 
     /// Include what the project's instruction files name outside of the project, now and later
     #[arg(long, global = true)]
@@ -354,6 +359,9 @@ pub(crate) struct ReportFlags {
     /// The file it is written to; with --json it is only written where this is said
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) out: Option<PathBuf>,
+    /// Write over a file that is there and is no page of scrubjay
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 /// What is to be compacted.

@@ -51,7 +51,7 @@ fn edited(name: &str, text: &str, workplace: &Workplace) -> Result<String, Failu
 
 /// A copy of a text that nothing else touches.
 pub(crate) fn copy(name: &str, text: &str, workplace: &Workplace) -> Result<PathBuf, Failure> {
-    let folder = workplace.places.state.join("edit").join(uuid::Uuid::now_v7().simple().to_string());
+    let folder = workplace.places.state.join("edit").join(crate::identifier::fresh().simple().to_string());
     let file = folder.join(name.rsplit('/').next().unwrap_or(name));
     let written = create_dir_private(&folder).and_then(|()| write_private(&file, text.as_bytes()));
     written.map_err(|error| Failure::failed(format!("{} cannot be written: {error}", shown_path(&file))))?;

@@ -14,6 +14,17 @@ impl Environment {
         Self(text.collect())
     }
 
+    /// Keep the keys in this process from its own children, who could read `/proc/PID/environ` or its memory. A process
+    /// without keys stays open to debuggers.
+    pub(crate) fn close(&self) {
+        #[cfg(target_os = "linux")]
+        if scrubjay_providers::KEY_NAMES.iter().any(|name| self.is_set(name)) {
+            use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+            // Where the system refuses, the rest still holds.
+            set_dumpable_behavior(DumpableBehavior::NotDumpable).unwrap_or_default();
+        }
+    }
+
     /// These values, and nothing of the process.
     pub(crate) fn of(values: &[(&str, &str)]) -> Self {
         Self(values.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect())

@@ -61,7 +61,7 @@ pub(crate) fn again(workplace: &Workplace, of: (&SessionId, &[Index]), opening: 
 /// Ends the tags around quoted text; nothing that was written before can know it.
 pub(crate) fn nonce() -> String {
     const RANDOM_DIGITS: usize = 12;
-    let drawn = uuid::Uuid::now_v7().simple().to_string();
+    let drawn = crate::identifier::fresh().simple().to_string();
     drawn[drawn.len() - RANDOM_DIGITS..].to_owned()
 }
 

@@ -13,6 +13,7 @@ mod environment;
 mod failure;
 mod happening;
 mod health;
+mod identifier;
 mod instructed;
 mod kinds;
 mod layers;
@@ -29,6 +30,7 @@ mod remedies;
 mod remembered;
 mod report;
 mod report_page;
+mod sandbox;
 mod scan;
 mod seat;
 mod service;
@@ -57,6 +59,7 @@ fn main() -> ExitCode {
         Err(exit) => return exit,
     };
     let environment = Environment::of_process();
+    environment.close();
     let mut paper = Paper::new(&arguments.general, &environment);
     if arguments.print.is_some() && arguments.output_format != OutputFormat::Text {
         paper.form = Form::Json;

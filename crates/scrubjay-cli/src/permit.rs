@@ -2,10 +2,12 @@
 
 use crate::arguments::{PermissionFlags, PermissionMode};
 use crate::failure::Failure;
+use crate::sandbox;
 use crate::workplace::Workplace;
 use scrubjay::gate::Gate;
-use scrubjay::permission::{Mode, Permissions, Rule};
+use scrubjay::permission::{Always, Mode, Permissions, Rule};
 use scrubjay::settings::key;
+use scrubjay::tool::Effect;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -31,19 +33,21 @@ impl Permit {
             None => workplace.settings.text(&key::PERMISSION_MODE).parse().map_err(usage)?,
         };
         let settings = &workplace.settings;
-        let mut allow = rules(flags.allow.iter().map(String::as_str))?;
-        allow.extend(rules(settings.list(&key::PERMISSIONS_ALLOW))?);
         let places = &workplace.places;
+        let rules = |texts: &mut dyn Iterator<Item = &str>| rules(texts, &places.home);
+        let mut allow = rules(&mut flags.allow.iter().map(String::as_str))?;
+        allow.extend(rules(&mut settings.list(&key::PERMISSIONS_ALLOW).into_iter())?);
         let own = [&places.config, &places.data, &places.state, &workplace.root.join(".scrubjay.local.toml")];
         let rules = Permissions {
             mode: now,
             allow,
-            ask: rules(settings.list(&key::PERMISSIONS_ASK))?,
-            deny: rules(settings.list(&key::PERMISSIONS_DENY))?,
+            ask: rules(&mut settings.list(&key::PERMISSIONS_ASK).into_iter())?,
+            deny: rules(&mut settings.list(&key::PERMISSIONS_DENY).into_iter())?,
             dir: workplace.dir.clone(),
             // Stored results are pointed at, so they can be read like what they were cut from.
             extra: skills.iter().cloned().chain([resolved(workplace.project().dir())]).collect(),
             memory: None,
+            sandboxed: false,
             own: own.into_iter().map(|path| resolved(path)).collect(),
         };
         let after_plan = if now == Mode::Plan { Mode::Ask } else { now };
@@ -56,10 +60,38 @@ impl Permit {
         self
     }
 
+    /// The same where there is a sandbox for commands that only read.
+    pub(crate) fn sandboxed(mut self, sandbox: &sandbox::Found) -> Self {
+        self.rules.sandboxed = sandbox.is_ok();
+        self
+    }
+
+    /// Looks up what no command may read.
+    pub(crate) fn denied(&self) -> impl Fn() -> Vec<PathBuf> + Send + Sync + 'static {
+        let rules = self.rules.clone();
+        move || rules.denied_files()
+    }
+
+    /// Where reading is free besides the project.
+    pub(crate) fn readable(&self) -> Vec<PathBuf> {
+        self.rules.extra.iter().chain(&self.rules.memory).cloned().collect()
+    }
+
     /// The gate of a session: it always asks for the mode of the moment.
     pub(crate) fn gate(&self) -> Gate {
-        let permit = self.clone();
-        Gate::new(move |tool, effect| Permissions { mode: permit.mode(), ..permit.rules.clone() }.decide(tool, effect))
+        let (permit, same) = (self.clone(), self.clone());
+        Gate::new(move |tool, effect| permit.rules.decide_in(permit.mode(), tool, effect))
+            .confining(move |tool, effect, approval| same.rules.confines_in(same.mode(), tool, effect, approval))
+    }
+
+    /// What "always" would cover for a call.
+    pub(crate) fn always(&self, tool: &str, effect: &Effect) -> Option<Always> {
+        self.rules.always(tool, effect)
+    }
+
+    /// Whether what was allowed for the session covers a call.
+    pub(crate) fn is_covered(&self, granted: &[Always], tool: &str, effect: &Effect) -> bool {
+        self.rules.is_covered(granted, tool, effect)
     }
 
     /// The mode in force.
@@ -81,9 +113,10 @@ impl Permit {
     }
 }
 
-/// A rule that cannot be read must not be dropped: it may be the one that refuses.
-fn rules<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<Vec<Rule>, Failure> {
-    texts.into_iter().map(|text| text.parse().map_err(|reason: String| Failure::usage(reason))).collect()
+/// A rule that cannot be read must not be dropped: it may be the one that refuses. `~/` is the home directory.
+fn rules(texts: &mut dyn Iterator<Item = &str>, home: &Path) -> Result<Vec<Rule>, Failure> {
+    let at_home = |text: &str| text.replacen("(~/", &format!("({}/", home.display()), 1);
+    texts.map(|text| at_home(text).parse().map_err(|reason: String| Failure::usage(reason))).collect()
 }
 
 fn of_flag(flag: PermissionMode) -> Mode {

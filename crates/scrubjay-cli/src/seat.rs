@@ -6,17 +6,19 @@ use crate::instructed::{self, Includes};
 use crate::paper::Paper;
 use crate::permit::Permit;
 use crate::remembered;
+use crate::sandbox;
 use crate::service::Service;
 use crate::shelf::{Place, Shelf, damage_in_words};
 use crate::staffed;
 use crate::web_fetch::{Reach, WebFetch};
 use crate::workplace::Workplace;
+use clap::ValueEnum as _;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use scrubjay::agents::{AgentTool, SendMessageTool, Staff};
 use scrubjay::clock::Clock;
 use scrubjay::context::microcompaction::server_clearing;
-use scrubjay::desk::{Desk, OwnWords, Person};
+use scrubjay::desk::{Desk, OwnWords, Person, Request};
 use scrubjay::event::Events;
 use scrubjay::hooks::Hooks;
 use scrubjay::memory::extraction::Attendance;
@@ -24,7 +26,7 @@ use scrubjay::memory::prompt::Told;
 use scrubjay::message::SessionId;
 use scrubjay::prompts;
 use scrubjay::settings::key;
-use scrubjay::tool::Tool;
+use scrubjay::tool::{Effect, Tool};
 use scrubjay::tools::{self, Keeper};
 use scrubjay::transcript::{Began, FORMAT, Opening, Options, Thinking, Transcript, Ttl};
 use scrubjay::{Learns, Remembering, Session};
@@ -68,6 +70,8 @@ pub(crate) struct Seat {
     pub(crate) workplace: Workplace,
     pub(crate) service: Service,
     pub(crate) permit: Permit,
+    /// Why commands that only read have no sandbox to run in, if so.
+    no_sandbox: Option<Arc<str>>,
     /// What becomes of files outside of the project that its instruction files name.
     pub(crate) includes: Includes,
     /// Long-term memory, unless it is off.
@@ -95,9 +99,15 @@ impl Seat {
         let shared = memory.as_ref().map(|memory| memory.memory.clone());
         let permit = Permit::new(&arguments.permission, &workplace, &skills)?;
         let permit = permit.remembering(shared.as_ref().map(|memory| memory.dir().to_owned()));
+        let sandbox = sandbox::find(&arguments.permission, &workplace, &permit.readable())?;
+        let permit = permit.sandboxed(&sandbox);
+        let sandbox = sandbox.map(|confined| confined.hiding(permit.denied()));
         let private = workplace.settings.flag(&key::WEB_PRIVATE_ADDRESSES);
         let keeper = shared.map(|memory| Arc::new(memory) as Arc<dyn Keeper>);
-        let mut tools = tools::kept_by(keeper, &skills, &workplace.limits);
+        let withheld = workplace.withheld();
+        let hooks = hooks.withholding(withheld.clone());
+        let confined = sandbox.as_ref().ok();
+        let mut tools = tools::with_shell(tools::kept_by(keeper, &skills, &workplace.limits), confined, &withheld);
         tools.push(Arc::new(WebFetch::new(if private { Reach::Everywhere } else { Reach::Public })));
         tools.extend(scrubjay::context::tools(&workplace.settings));
         let staff = staffed::staff(&workplace, (memory.as_ref(), Some(&service)), paper).await;
@@ -110,7 +120,31 @@ impl Seat {
         let attendance = if alone { Attendance::Nobody } else { Attendance::Person };
         let (tools, hooks) = (tools.into(), Arc::new(hooks));
         let (flags, named) = (passed_on(arguments), arguments.model.model.clone());
-        Ok(Self { workplace, service, permit, includes, memory, attendance, staff, tools, hooks, flags, named })
+        let no_sandbox = sandbox.err().map(Arc::from);
+        Ok(Self {
+            workplace,
+            service,
+            permit,
+            no_sandbox,
+            includes,
+            memory,
+            attendance,
+            staff,
+            tools,
+            hooks,
+            flags,
+            named,
+        })
+    }
+
+    /// What to add where a question about this is declined because nobody can be asked.
+    pub(crate) fn why_asked(&self, request: &Request) -> String {
+        match (&request.effect, &self.no_sandbox) {
+            (Effect::Runs { reads_only: true, .. }, Some(why)) => {
+                format!("; commands that only read run without asking in a sandbox, and there is none: {why}")
+            }
+            _ => String::new(),
+        }
     }
 
     /// The same seat with another model.
@@ -277,8 +311,10 @@ fn passed_on(arguments: &Arguments) -> Vec<String> {
     let allow = arguments.permission.allow.iter().map(|rule| ("--allow", rule.clone()));
     let service = [("--provider", &model.provider), ("--base-url", &model.base_url)];
     let service = service.into_iter().filter_map(|(flag, value)| Some((flag, value.clone()?)));
+    let sandbox = arguments.permission.sandbox.and_then(|mode| mode.to_possible_value());
+    let sandbox = sandbox.map(|mode| ("--sandbox", mode.get_name().to_owned()));
     let bare = arguments.permission.bare.then(|| "--bare".to_owned());
-    let pairs = config.into_iter().chain(set).chain(allow).chain(service);
+    let pairs = config.into_iter().chain(set).chain(allow).chain(sandbox).chain(service);
     pairs.flat_map(|(flag, value)| [flag.to_owned(), value]).chain(bare).collect()
 }
 

@@ -131,7 +131,7 @@ impl Shelf {
 
     /// A new session's name and file.
     pub(crate) fn new_place(&self) -> Place {
-        let id = uuid::Uuid::now_v7().to_string();
+        let id = crate::identifier::fresh().to_string();
         Place { path: self.project.transcript(&id), id, touched: SystemTime::now() }
     }
 

@@ -69,7 +69,7 @@ pub(crate) fn recruiter(seat: &Seat, mail: &Mail, events: &Events) -> Recruit {
 
 async fn start(seat: &Seat, mail: &Mail, events: Events, task: Task) -> Result<String, String> {
     let name = task.name.clone().unwrap_or_default();
-    let secret = format!("{}{}", uuid::Uuid::now_v7().simple(), uuid::Uuid::now_v7().simple());
+    let secret = format!("{}{}", crate::identifier::fresh().simple(), crate::identifier::fresh().simple());
     // Before it begins, so that its first word finds an open ear.
     let share = |secret: &str| {
         let mut trust = mail.trust.lock().unwrap_or_else(PoisonError::into_inner);

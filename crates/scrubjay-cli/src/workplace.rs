@@ -9,6 +9,8 @@ use scrubjay::limits::Limits;
 use scrubjay::paths::{Layout, ProjectLayout, project_root};
 use scrubjay::prompts::Surroundings;
 use scrubjay::settings::{Settings, SettingsFile, Sources, key};
+use scrubjay::withheld::Withheld;
+use scrubjay_providers::KEY_NAMES;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -18,6 +20,10 @@ const MANAGED: &str = "/etc/scrubjay/config.toml";
 /// Settings that come with a repository, and those that stay on this machine.
 const PROJECT: &str = ".scrubjay.toml";
 const LOCAL: &str = ".scrubjay.local.toml";
+
+/// What a command that prints a key may well mention without its being a key.
+const NO_KEYS: &[&str] =
+    &["HOME", "LANG", "LOGNAME", "PATH", "PWD", "SHELL", "TERM", "TMPDIR", "USER", "XDG_CONFIG_HOME"];
 
 /// Everything that is known before anything is done.
 #[derive(Debug, Clone)]
@@ -73,6 +79,26 @@ impl Workplace {
     /// Where this project's sessions lie.
     pub(crate) fn project(&self) -> ProjectLayout {
         Layout::at(&self.places.data).project(&self.root, &self.limits)
+    }
+
+    /// Variables that commands and hooks do not get: those that hold a key by their name, those that hold the same
+    /// key under another name, and those that the command which prints the key names.
+    pub(crate) fn withheld(&self) -> Withheld {
+        let values = self.environment.values();
+        let keys: Vec<&str> = KEY_NAMES
+            .iter()
+            .filter_map(|name| self.environment.get(name))
+            .map(str::trim)
+            .filter(|key| !key.is_empty())
+            .collect();
+        let command = self.settings.text(&key::API_KEY_COMMAND);
+        let words: Vec<&str> = command.split(|letter: char| !(letter.is_alphanumeric() || letter == '_')).collect();
+        let holds_key =
+            |name: &&String, value: &str| words.contains(&name.as_str()) || keys.iter().any(|key| value.contains(key));
+        let others = values.iter().filter(|(name, value)| holds_key(name, value)).map(|(name, _)| name.clone());
+        let passed = self.settings.list(&key::ENV_PASS);
+        let kept = |name: &String| passed.contains(&name.as_str()) || NO_KEYS.contains(&name.as_str());
+        Withheld::new(KEY_NAMES.iter().map(|name| (*name).to_owned()).chain(others).filter(|name| !kept(name)))
     }
 
     /// What a model is told about where it is.

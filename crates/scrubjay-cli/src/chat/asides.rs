@@ -17,7 +17,7 @@ use scrubjay::ledger::savings::savings;
 use scrubjay::message::{Block, ToolCallId};
 use scrubjay::permission::Mode;
 use scrubjay::prompts;
-use scrubjay::tool::{Bench, Occasion};
+use scrubjay::tool::{Bench, Confinement, Occasion, Visible};
 use scrubjay::tools::shown;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -208,11 +208,13 @@ impl Chat {
             limits,
             call: &call,
             approved,
+            confinement: Confinement::Outside,
             occasion,
             cancel,
             view: None,
             summon: None,
             memory: None,
+            visible: &Visible::default(),
         };
         let running = bash.call(&input, &bench);
         tokio::pin!(running);

@@ -5,46 +5,36 @@ use super::keyboard::{Purpose, Typed};
 use super::screen::one_line;
 use crate::failure::Failure;
 use crate::paper::{Tone, unwritten};
+use crate::permit::Permit;
 use scrubjay::Interrupt;
 use scrubjay::desk::{Consent, Request};
+use scrubjay::permission::Always;
 use scrubjay::tool::Effect;
 use scrubjay::tools::{shown, shown_path};
-use std::collections::BTreeSet;
 use std::time::Instant;
 
 /// What was allowed for the rest of the session.
 #[derive(Debug, Default)]
-pub(super) struct Standing(BTreeSet<String>);
+pub(super) struct Standing(Vec<Always>);
 
 impl Standing {
-    fn covers(&self, request: &Request) -> bool {
-        scope(request).is_some_and(|(scope, _)| self.0.contains(&scope))
+    fn covers(&self, permit: &Permit, request: &Request) -> bool {
+        permit.is_covered(&self.0, &request.tool, &request.effect)
     }
 
-    fn extend_to(&mut self, request: &Request) {
-        self.0.extend(scope(request).map(|(scope, _)| scope));
-    }
-}
-
-/// What "always" would cover, for the record and in words. As little as is useful: one command line, one host, one tool's
-/// changes.
-fn scope(request: &Request) -> Option<(String, String)> {
-    let tool = &request.tool;
-    match &request.effect {
-        Effect::Runs { command, .. } => Some((format!("{tool} {command}"), "this exact command".to_owned())),
-        Effect::Reaches(host) => Some((format!("{tool} {host}"), format!("{} from {}", shown(tool), shown(host)))),
-        Effect::Writes(_) | Effect::Reads(_) => Some((tool.clone(), format!("every {}", shown(tool)))),
-        Effect::Nothing | Effect::Summons | Effect::Proposes => None,
+    fn extend_to(&mut self, permit: &Permit, request: &Request) {
+        self.0.extend(permit.always(&request.tool, &request.effect));
     }
 }
 
 impl Chat {
     pub(super) async fn consent(&mut self, request: &Request, interrupt: &Interrupt) -> Result<Consent, Failure> {
-        if self.standing.covers(request) {
+        if self.standing.covers(&self.seat.permit, request) {
             return Ok(Consent::Granted);
         }
-        let always =
-            scope(request).map(|(_, words)| format!(" · a = always {words}, this session")).unwrap_or_default();
+        let offered = self.seat.permit.always(&request.tool, &request.effect);
+        let always = offered.map(|always| format!(" · a = always {}, this session", shown(&always.words())));
+        let always = always.unwrap_or_default();
         self.screen.aside(Tone::Warning, &wanted(request)).map_err(unwritten)?;
         let prompt = format!("  y = yes · n = no{always} · or say why not › ");
         let consent = match self.keyboard.read(&prompt, Purpose::Answer).await {
@@ -65,10 +55,13 @@ impl Chat {
     fn understand(&mut self, answer: &str, request: &Request) -> Consent {
         match answer.to_lowercase().as_str() {
             "y" | "yes" => Consent::Granted,
-            "a" | "always" if scope(request).is_some() => {
-                self.standing.extend_to(request);
+            "a" | "always" if self.seat.permit.always(&request.tool, &request.effect).is_some() => {
+                self.standing.extend_to(&self.seat.permit, request);
                 Consent::Granted
             }
+            "a" | "always" => declined(
+                "The user wanted to allow this for good, which is not possible: each such call is asked about.",
+            ),
             "" | "n" | "no" => declined("The person said no."),
             _ => declined(&format!("The person said no, and why: {answer}")),
         }
@@ -133,23 +126,6 @@ mod tests {
 
     fn request(tool: &str, effect: Effect) -> Request {
         Request { tool: tool.into(), input: json!({}), effect, by: None }
-    }
-
-    fn runs(command: &str) -> Request {
-        request("Bash", Effect::Runs { command: command.into(), reads_only: false })
-    }
-
-    #[test]
-    fn always_covers_as_little_as_is_useful() {
-        let mut standing = Standing::default();
-        standing.extend_to(&runs("cargo test"));
-        standing.extend_to(&request("Edit", Effect::Writes("/p/a".into())));
-        standing.extend_to(&request("Plan", Effect::Proposes));
-        assert!(standing.covers(&runs("cargo test")));
-        assert!(!standing.covers(&runs("cargo test; rm -rf /")));
-        assert!(standing.covers(&request("Edit", Effect::Writes("/p/b".into()))));
-        assert!(!standing.covers(&request("Write", Effect::Writes("/p/b".into()))));
-        assert!(!standing.covers(&request("Plan", Effect::Proposes)), "every plan is approved by itself");
     }
 
     #[test]

@@ -66,7 +66,7 @@ impl<W: Write> Screen<W> {
             Event::Agent { name, kind, words, .. } => self.aside(Tone::Faint, &format!("  ◦ {name} ({kind}): {words}")),
             Event::Notice(text) => self.aside(Tone::Warning, text),
             Event::Memory(event) => self.aside(Tone::Faint, &news::words(event, "/undo")),
-            Event::Delta(Delta::ToolUse { .. }) | Event::Replied { .. } => Ok(()),
+            Event::Delta(Delta::ToolUse { .. }) | Event::Replied { .. } | Event::ToolRefused { .. } => Ok(()),
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::paper::{Form, Paper, Tone};
 use crate::workplace::Workplace;
-use scrubjay::settings::{Row, Source};
+use scrubjay::settings::{Refused, Row, Source};
 use scrubjay::tools::{shown, shown_path};
 use serde_json::{Value, json};
 
@@ -26,7 +26,8 @@ pub(super) fn flags(workplace: &Workplace, paper: &Paper) -> Result<(), Failure>
     let rows = workplace.settings.rows();
     if paper.form == Form::Json {
         let rows: Vec<Value> = rows.iter().map(as_json).collect();
-        return paper.json("flags", json!({ "settings": rows }));
+        let refused: Vec<Value> = workplace.settings.refused().iter().map(refused_as_json).collect();
+        return paper.json("flags", json!({ "settings": rows, "refused": refused }));
     }
     for row in rows {
         let tone = if row.origin == Source::Default { Tone::Faint } else { Tone::Active };
@@ -37,7 +38,24 @@ pub(super) fn flags(workplace: &Workplace, paper: &Paper) -> Result<(), Failure>
             paper.line(&format!("    {}", paper.ink.paint(tone, &shown_path(file))))?;
         }
     }
+    for (one, holds) in workplace.settings.refused() {
+        let file = one.file.as_deref().map(shown_path).unwrap_or_default();
+        let holds = if holds.is_empty() { "–".into() } else { shown(&holds) };
+        paper.line(&format!("{:<32} {:<24} refused", shown(&one.key), shown(&one.value)))?;
+        paper.line(&format!("    {} {file}: {}; {holds} holds", one.source.name(), shown(&one.why)))?;
+    }
     Ok(())
+}
+
+fn refused_as_json((one, holds): &(&Refused, String)) -> Value {
+    json!({
+        "key": one.key,
+        "value": one.value,
+        "origin": one.source.name(),
+        "file": one.file,
+        "because": one.why,
+        "holds": holds,
+    })
 }
 
 /// The values that somebody set.

@@ -52,7 +52,7 @@ pub(super) fn run(flags: &ExportFlags, workplace: &Workplace, paper: &Paper) -> 
 
 /// Every memory, and how many of them lost a credential on the way.
 fn leaving(memory: &Memory) -> Result<(Vec<Leaving>, usize), Failure> {
-    let key = uuid::Uuid::now_v7().into_bytes();
+    let key = crate::identifier::fresh().into_bytes();
     let (mut files, mut redacted) = (Vec::new(), 0);
     for entry in &memory.scan().entries {
         let Some((_, text)) = memory.text(&entry.path)? else { continue };
@@ -111,7 +111,7 @@ fn write(to: &Path, files: &[Leaving], memory: &Memory) -> Result<(), Failure> {
         keep_age(&path, file.modified);
     }
     let index = memory.whole_index()?;
-    let key = uuid::Uuid::now_v7().into_bytes();
+    let key = crate::identifier::fresh().into_bytes();
     put(to.join(name::INDEX), &secrets::redact(&index, &key))
 }
 

@@ -19,7 +19,7 @@ use scrubjay::frontmatter;
 use scrubjay::limits::Limits;
 use scrubjay::memory::draft::cut;
 use scrubjay::memory::{
-    Age, Basis, Cause, Change, Edit, FileDiff, Kind, Memory, Source, Speaker, Topic, Trust, links, name,
+    Act, Age, Basis, Cause, Change, Edit, Entry, FileDiff, Kind, Memory, Source, Speaker, Topic, Trust, links, name,
 };
 use scrubjay::secrets;
 use scrubjay::tools::{shown, shown_path};
@@ -65,6 +65,8 @@ struct Plan {
     /// Whether what comes in waits for the user.
     waits: bool,
     edits: Vec<Edit>,
+    /// How many that waited here are confirmed.
+    confirmed: usize,
     /// What is here already.
     here: Vec<String>,
     notes: Vec<String>,
@@ -89,7 +91,7 @@ pub(super) fn run(flags: &ImportFlags, workplace: &Workplace, paper: &Paper) -> 
         return plan.rehearse(&memory, paper);
     }
     let edits = std::mem::take(&mut plan.edits);
-    let (came, cause) = (edits.len(), Cause::Import { from: from.display().to_string() });
+    let (came, cause) = (edits.len() - plan.confirmed, Cause::Import { from: from.display().to_string() });
     let receipt = memory.commit(Change { cause, edits })?;
     plan.tell(&Told::of(receipt, &memory), came, paper)
 }
@@ -251,6 +253,7 @@ fn file_name(path: &Path) -> String {
 /// Where a file of a folder goes: into the same folders, under plain names. What is shared and what is a log here is not so
 /// because of a folder's name elsewhere.
 fn path_here(below: &str) -> String {
+    let below = &secrets::left_out(below);
     let (folders, file) = below.split_at(below.rfind('/').map_or(0, |at| at + 1));
     let mut path: String = folders.split_terminator('/').map(|folder| name::slug_of(folder) + "/").collect();
     if [name::TEAM, name::LOGS].iter().any(|reserved| path.split('/').next() == Some(*reserved)) {
@@ -392,11 +395,12 @@ impl Plan {
         let notes = haul.left_out.iter().map(|why| format!("left out: {why}")).collect();
         let mut plan = Self { waits: doubt.is_some(), notes, ..Self::default() };
         let mut here = Here::of(memory);
-        let mut coming = Vec::new();
+        let (mut coming, mut known) = (Vec::new(), Vec::new());
         for one in haul.candidates {
             if let Some(path) = here.has(&one).cloned() {
-                here.homes.insert(one.file, path.clone());
-                plan.here.push(path);
+                here.homes.insert(one.file.clone(), path.clone());
+                plan.here.push(path.clone());
+                known.push((one, path));
                 continue;
             }
             if let Some(secret) = secrets::scan(&one.text).first() {
@@ -407,6 +411,14 @@ impl Plan {
             here.homes.insert(one.file.clone(), path.clone());
             coming.push((one, path));
         }
+        let waiting = |path: &str| memory.rests_on(path).is_some_and(|basis| basis.trust == Trust::Tainted);
+        for (one, path) in known.iter().filter(|(_, path)| doubt.is_none() && waiting(path)) {
+            // The yes covers what the file says: not what a memory was changed to since.
+            let text = here.relinked(one, path, &haul.root);
+            let same = |entry: &&Entry| entry.path == *path && entry.digest == Digest::of(text.as_bytes());
+            plan.edits.extend(memory.scan().entries.iter().find(same).map(Edit::confirm));
+        }
+        plan.confirmed = plan.edits.len();
         for (one, path) in coming {
             let text = here.relinked(&one, &path, &haul.root);
             let (message, quote) = (one.mark, one.file.display().to_string());
@@ -422,14 +434,14 @@ impl Plan {
 
     fn rehearse(mut self, memory: &Memory, paper: &Paper) -> Result<(), Failure> {
         self.notes.extend(self.said_here());
-        let diff = |edit: &Edit| {
-            let after = match &edit.act {
-                scrubjay::memory::Act::Save(text) => Some(text.clone()),
-                _ => None,
-            };
-            FileDiff { path: edit.path.clone(), before: None, after }
+        let diff = |edit: &Edit| match &edit.act {
+            Act::Save(text) => Some(FileDiff { path: edit.path.clone(), before: None, after: Some(text.clone()) }),
+            _ => None,
         };
-        let diffs: Vec<FileDiff> = self.edits.iter().map(diff).collect();
+        let diffs: Vec<FileDiff> = self.edits.iter().filter_map(diff).collect();
+        if self.confirmed > 0 {
+            self.notes.push(format!("{} that waits here would be confirmed", memories::how_many(self.confirmed)));
+        }
         self.notes.push(format!(
             "{} would come into {}",
             memories::how_many(diffs.len()),
@@ -448,15 +460,23 @@ impl Plan {
             data["notes"] = json!(self.notes);
             data["imported"] = json!(came);
             data["already_here"] = json!(self.here);
+            data["confirmed"] = json!(self.confirmed);
             data["unconfirmed"] = json!(if self.waits { came } else { 0 });
             return paper.json("import", data);
         }
-        if came > 0 {
+        if came + self.confirmed > 0 {
             paper.line(&told.words(paper.ink, "scrubjay undo"))?;
         }
         self.notes.iter().for_each(|note| paper.warn(note));
         let here = self.said_here().map(|said| format!("; {}", shown(&said))).unwrap_or_default();
         paper.talk(&format!("{} brought in{here}", memories::how_many(came)));
+        if self.confirmed > 0 {
+            paper.talk(&format!(
+                "{} of these waited unconfirmed and {} confirmed now",
+                self.confirmed,
+                if self.confirmed == 1 { "is" } else { "are" }
+            ));
+        }
         if self.waits && came > 0 {
             let (wait, them) = if came == 1 { ("waits", "it") } else { ("wait", "them") };
             paper.talk(&format!(

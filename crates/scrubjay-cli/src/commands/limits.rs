@@ -23,7 +23,8 @@ pub(super) fn run(workplace: &Workplace, paper: &Paper) -> Result<(), Failure> {
             if now == limit.default { String::new() } else { format!(" (default {})", grouped(limit.default)) };
         let amount = format!("{} {}{changed}", grouped(now), limit.unit);
         paper.line(&format!("  {:<28} {amount}", limit.name))?;
-        for why in wrapped(limit.why, paper.width.saturating_sub(6)).lines() {
+        let why = format!("{}; {}", limit.why, limit.narrower.rule());
+        for why in wrapped(&why, paper.width.saturating_sub(6)).lines() {
             paper.line(&format!("      {}", paper.ink.paint(Tone::Faint, why)))?;
         }
     }
@@ -39,6 +40,7 @@ fn as_json(limit: &Limit, value: u64) -> Value {
         "part": limit.part,
         "min": limit.bounds.start(),
         "max": limit.bounds.end(),
+        "repository": limit.narrower.rule(),
         "why": limit.why,
     })
 }

@@ -16,6 +16,8 @@ use scrubjay::tool::Effect;
 use scrubjay::tools::shown;
 use scrubjay::{Answer, Error, Interrupt, Session};
 use serde_json::{Value, json};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::io::{IsTerminal as _, Read as _, Write as _};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -26,8 +28,8 @@ pub(crate) async fn run(arguments: &Arguments, seat: Seat, paper: &Paper) -> Res
         return Err(Failure::usage("nobody can choose a session here").fix("name one of these with --resume ID"));
     }
     let question = question(arguments, seat.workplace.limits.piped_prompt_bytes)?;
-    let printer = Printer { format: arguments.output_format, paper: *paper };
-    let Wire { events, person, mut happenings } = unattended_wire(refusal);
+    let printer = Printer { format: arguments.output_format, paper: *paper, denials: RefCell::default() };
+    let Wire { events, person, mut happenings } = unattended_wire(refusing(&seat));
     let beginning = seat.beginning(&arguments.session)?;
     let source = beginning.source();
     if beginning == Beginning::New {
@@ -129,8 +131,17 @@ fn piped(most: u64) -> Result<String, Failure> {
 }
 
 /// What the model hears, and the person reads, about a call that nobody could be asked about.
-pub(super) fn refusal(request: &Request) -> String {
+pub(super) fn refusing(seat: &Seat) -> impl Fn(&Request) -> String + Send + Sync + 'static {
+    let seat = seat.clone();
+    move |request| format!("{}{}", refusal(request), seat.why_asked(request))
+}
+
+fn refusal(request: &Request) -> String {
+    let leaves = request.input.get("outside_sandbox").and_then(Value::as_bool) == Some(true);
     match request.effect {
+        Effect::Runs { .. } if leaves => "nobody can be asked here, so the command did not leave the sandbox; run it \
+             inside, or start again without `--sandbox workspace-write`"
+            .to_owned(),
         Effect::Proposes => "nobody is here to approve a plan; give the plan as the answer instead".to_owned(),
         _ => format!(
             "nobody can be asked here, so this was not done; to allow it, start again with `--allow {}` or another \
@@ -143,6 +154,25 @@ pub(super) fn refusal(request: &Request) -> String {
 struct Printer {
     format: OutputFormat,
     paper: Paper,
+    /// Calls that were refused, for the result.
+    denials: RefCell<Vec<Value>>,
+}
+
+/// A refused call with its input, of which long texts are cut: a script wants to know what it was, not to repeat it.
+fn denial(call: &str, tool: &str, input: &Value, reason: &str) -> Value {
+    json!({ "tool_name": tool, "tool_use_id": call, "tool_input": cut(input), "reason": reason })
+}
+
+fn cut(value: &Value) -> Value {
+    const LONGEST: usize = 400;
+    match value {
+        Value::String(text) if text.chars().count() > LONGEST => {
+            Value::String(text.chars().take(LONGEST).chain(['…']).collect())
+        }
+        Value::Array(items) => items.iter().map(cut).collect(),
+        Value::Object(fields) => fields.iter().map(|(name, value)| (name.clone(), cut(value))).collect(),
+        other => other.clone(),
+    }
 }
 
 impl Printer {
@@ -160,6 +190,9 @@ impl Printer {
 
     fn show(&self, happening: &Happening) -> Result<(), Failure> {
         let Happening::Event(event) = happening else { return Ok(()) };
+        if let Event::ToolRefused { call, tool, input, reason } = event {
+            self.denials.borrow_mut().push(denial(call.as_str(), tool, input, reason));
+        }
         if self.format != OutputFormat::StreamJson {
             self.talk(event);
             return Ok(());
@@ -183,6 +216,11 @@ impl Printer {
             Event::Memory(event) => {
                 let mut data = news::json(event);
                 data["type"] = "memory".into();
+                self.stream(data)
+            }
+            Event::ToolRefused { call, tool, input, reason } => {
+                let mut data = denial(call.as_str(), tool, input, reason);
+                data["type"] = "permission_denied".into();
                 self.stream(data)
             }
             Event::Delta(Delta::ToolUse { .. }) | Event::Replied { .. } => Ok(()),
@@ -228,14 +266,38 @@ impl Printer {
         tracing::info!(answered = outcome.is_ok(), "print mode is done");
         match self.format {
             OutputFormat::Text => self.text(&outcome)?,
-            OutputFormat::Json => self.paper.json("result", result(seat, session, &outcome))?,
+            OutputFormat::Json => self.paper.json("result", self.result(seat, session, &outcome))?,
             OutputFormat::StreamJson => {
-                let mut last = result(seat, session, &outcome);
+                let mut last = self.result(seat, session, &outcome);
                 last["type"] = "result".into();
                 self.stream(last)?;
             }
         }
-        outcome.map(|_| ())
+        outcome?;
+        self.refused()
+    }
+
+    fn result(&self, seat: &Seat, session: &Session, outcome: &Result<Answer, Failure>) -> Value {
+        let mut result = result(seat, session, outcome);
+        result["permission_denials"] = self.denials.borrow().clone().into();
+        result
+    }
+
+    /// An answer that was given without what the model wanted to do ends with a number of its own.
+    fn refused(&self) -> Result<(), Failure> {
+        let denials = self.denials.borrow();
+        let names: BTreeSet<&str> = denials.iter().filter_map(|denial| denial["tool_name"].as_str()).collect();
+        if names.is_empty() {
+            return Ok(());
+        }
+        let names = names.into_iter().map(|name| shown(name).into_owned()).collect::<Vec<_>>().join(", ");
+        let calls = if denials.len() == 1 {
+            "1 tool call was".to_owned()
+        } else {
+            format!("{} tool calls were", denials.len())
+        };
+        Err(Failure::new(Exit::Refused, format!("{calls} refused ({names}); the answer was given without"))
+            .fix("allow what should happen with --allow or --permission-mode, and ask again"))
     }
 
     fn text(&self, outcome: &Result<Answer, Failure>) -> Result<(), Failure> {

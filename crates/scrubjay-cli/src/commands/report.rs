@@ -5,7 +5,7 @@ use crate::arguments::ReportFlags;
 use crate::failure::Failure;
 use crate::memories;
 use crate::paper::{Form, Paper, counted};
-use crate::report_page::{self, SessionReport, Subject};
+use crate::report_page::{self, Overwrite, SessionReport, Subject};
 use crate::service::catalogue;
 use crate::workplace::Workplace;
 use jiff::tz::TimeZone;
@@ -18,28 +18,30 @@ const USUAL: &str = "report.html";
 
 pub(super) fn run(flags: &ReportFlags, workplace: &Workplace, paper: &Paper) -> Result<(), Failure> {
     let (shelf, place) = chosen(workplace, &flags.which)?;
-    let (transcript, _) = shelf.peek(&place)?;
+    // The page reads the session itself: it is not held twice.
+    let window = holder(workplace, &shelf.peek(&place)?.0)?.window;
     let catalogue = catalogue(workplace)?;
     let memory = memories::peek(workplace)?.map(|(memory, _)| memory);
     let proposals = if memory.is_some() { waiting(workplace)? } else { Vec::new() };
     let subject = Subject {
         transcript: &place.path,
-        window: holder(workplace, &transcript)?.window,
+        window,
         price: &|model, usage| catalogue.find(model)?.cost(usage),
         memory: memory.as_ref(),
         proposals: &proposals,
         limits: &workplace.limits,
         zone: TimeZone::system(),
     };
+    let over = if flags.force { Overwrite::AnyFile } else { Overwrite::OwnPages };
     match (paper.form, &flags.out) {
         (Form::Json, None) => paper.line(&report_page::json(&SessionReport::of(&subject)?)?.to_string()),
         (Form::Json, Some(out)) => {
-            let report = report_page::write(&subject, &workplace.dir.join(out))?;
+            let report = report_page::write(&subject, &workplace.dir.join(out), over)?;
             paper.line(&report_page::json(&report)?.to_string())
         }
         (Form::Words, out) => {
             let path = workplace.dir.join(out.as_deref().unwrap_or(Path::new(USUAL)));
-            let report = report_page::write(&subject, &path)?;
+            let report = report_page::write(&subject, &path, over)?;
             let requests = counted(report.requests.len() as u64, "request");
             paper.line(&format!("{}: session {}, {requests}", shown_path(&path), report.session.id))?;
             paper.talk(

@@ -50,7 +50,7 @@ pub(crate) async fn run(
     let brief = Brief::of(flags)?;
     let note = seat.workplace.project().mail().join(&brief.name).join("session");
     let beginning = beginning(arguments, &seat, &note)?;
-    let Wire { events, person, mut happenings } = unattended_wire(super::print::refusal);
+    let Wire { events, person, mut happenings } = unattended_wire(super::print::refusing(&seat));
     let mailbox = scrubjay::agents::Mailbox::default();
     let owner = Owner { name: &brief.name, mailbox: mailbox.clone(), events: events.clone(), trust: trust(&brief) };
     let mut slot = Slot::open(&seat.workplace, owner)?;

@@ -277,7 +277,7 @@ impl Outcome {
                 limits: &stage.workplace.limits,
                 zone: TimeZone::UTC,
             };
-            report_page::write(&subject, path).map(drop)
+            report_page::write(&subject, path, report_page::Overwrite::OwnPages).map(drop)
         };
         match &stage.memory {
             Some(memory) => memory.with(|memory| page(Some(memory))),

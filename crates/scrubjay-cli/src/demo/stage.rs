@@ -51,7 +51,7 @@ impl Folder {
     /// One of our own among the temporary ones.
     pub(super) fn temporary(environment: &Environment) -> Result<Self, Failure> {
         let base = environment.get("TMPDIR").filter(|dir| !dir.is_empty()).unwrap_or("/tmp");
-        let path = Path::new(base).join(format!("scrubjay-demo-{}", uuid::Uuid::now_v7().simple()));
+        let path = Path::new(base).join(format!("scrubjay-demo-{}", crate::identifier::fresh().simple()));
         Ok(Self { path: made(&path)?, keep: false })
     }
 
@@ -182,7 +182,8 @@ fn desk(
     let permit = Permit::new(&arguments.permission, workplace, &[])?;
     let permit = permit.remembering(shared.as_ref().map(|memory| memory.dir().to_owned()));
     let keeper = shared.map(|memory| Arc::new(memory) as Arc<dyn Keeper>);
-    let mut tools = tools::kept_by(keeper, &[], &workplace.limits);
+    let tools = tools::kept_by(keeper, &[], &workplace.limits);
+    let mut tools = tools::with_shell(tools, None, &workplace.withheld());
     if let Some(staff) = staff {
         tools.push(Arc::new(AgentTool::new(&staff.kinds)) as Arc<dyn Tool>);
         tools.push(Arc::new(SendMessageTool::default()));

@@ -129,10 +129,6 @@ impl Reader {
             Ok(received) => received,
             Err(error) => return tracing::warn!(%error, "a mailbox cannot be read"),
         };
-        for (file, why) in received.dead {
-            tracing::warn!(file, why, "a letter was refused");
-            self.events.notice(format!("a letter was refused: {why}; it is kept in {}", self.inbox.dir().display()));
-        }
         for letter in received.letters {
             if matches!(letter.kind, LetterKind::ShutdownRequest | LetterKind::PlanApprovalResponse) {
                 self.done(&letter);
@@ -142,6 +138,10 @@ impl Reader {
             }
             let (read, copy) = (read.clone(), letter.clone());
             self.mailbox.post_registered(letter, Box::new(move || read.send(copy).unwrap_or_default()));
+        }
+        for (file, why) in received.dead {
+            tracing::warn!(file, why, "a letter was refused");
+            self.events.notice(format!("a letter was refused: {why}; it is kept in {}", self.inbox.dir().display()));
         }
     }
 

@@ -1,12 +1,16 @@
 //! The socket of a session, for its owner alone. The session greets, the other side writes one letter on one line, and
 //! the session says on one line what became of it. Nothing is written to a socket that does not greet.
 
+use futures::StreamExt as _;
+use futures::future::{AbortHandle, Aborted, abortable};
+use futures::stream::FuturesUnordered;
 use rustix::process::getuid;
 use scrubjay::agents::letters::{Letter, LetterKind, inbox};
 use scrubjay::agents::staff::Mail;
 use scrubjay::limits::Limits;
 use scrubjay::paths::create_dir_private;
 use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -14,11 +18,16 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::Notify;
+use tokio::time::error::Elapsed;
 
 const GREETING: &str = "scrubjay letters 1";
 
-/// Longest that one letter takes: both sides are on this machine.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Before nobody could be let in is tried again.
+const PAUSE: Duration = Duration::from_millis(100);
+
+fn patience(limits: &Limits) -> Duration {
+    Duration::from_millis(limits.socket_client_ms)
+}
 
 /// What became of a letter.
 #[derive(Debug, Serialize, Deserialize)]
@@ -81,23 +90,45 @@ impl Listening {
         sockets(folder).into_iter().filter(|path| !is_stale(path)).collect()
     }
 
-    /// Take letters, one after the other, as long as the session lives.
+    /// Take letters as long as the session lives. Clients do not wait for each other: one that says nothing, slowly or for
+    /// ever, only takes a place, and gives it up when its time is over or when all places are taken and another one comes.
     pub(crate) async fn serve(self, mail: &Mail, limits: &Limits, rung: &Notify) {
-        loop {
-            let stream = match self.listener.accept().await {
-                Ok((stream, _)) => stream,
-                Err(error) => {
-                    tracing::warn!(%error, "nobody can be let in at the socket");
-                    tokio::time::sleep(PATIENCE).await;
-                    continue;
+        let most = usize::try_from(limits.socket_clients).unwrap_or(usize::MAX);
+        let mut clients = FuturesUnordered::new();
+        let mut places: VecDeque<(u64, AbortHandle)> = VecDeque::new();
+        for number in 0_u64.. {
+            let stream = loop {
+                tokio::select! {
+                    Some((left, taken)) = clients.next() => {
+                        places.retain(|(number, _)| *number != left);
+                        told(taken, rung);
+                    }
+                    accepted = self.listener.accept() => match accepted {
+                        Ok((stream, _)) => break stream,
+                        Err(error) => {
+                            tracing::warn!(%error, "nobody can be let in at the socket");
+                            tokio::time::sleep(PAUSE).await;
+                        }
+                    },
                 }
             };
-            match tokio::time::timeout(PATIENCE, take(stream, mail, limits)).await {
-                Ok(Ok(())) => rung.notify_one(),
-                Ok(Err(error)) => tracing::debug!(%error, "somebody left the socket without a letter"),
-                Err(_) => tracing::warn!("somebody at the socket was too slow"),
+            while places.len() >= most {
+                places.pop_front().into_iter().for_each(|(_, longest)| longest.abort());
             }
+            let (taken, handle) = abortable(tokio::time::timeout(patience(limits), take(stream, mail, limits)));
+            places.push_back((number, handle));
+            clients.push(async move { (number, taken.await) });
         }
+    }
+}
+
+/// What came of a client: its letter is there, or why not.
+fn told(taken: Result<Result<io::Result<()>, Elapsed>, Aborted>, rung: &Notify) {
+    match taken {
+        Ok(Ok(Ok(()))) => rung.notify_one(),
+        Ok(Ok(Err(error))) => tracing::debug!(%error, "somebody left the socket without a letter"),
+        Ok(Err(_)) => tracing::warn!("somebody at the socket was too slow"),
+        Err(Aborted) => tracing::warn!("somebody at the socket had to make room"),
     }
 }
 
@@ -153,7 +184,7 @@ fn accept(text: &str, mail: &Mail, limits: &Limits) -> Result<(), String> {
 /// Write to the session at this socket.
 pub(crate) async fn send(path: &Path, letter: &Letter, limits: &Limits) -> Result<(), String> {
     let shown = path.display();
-    let sent = tokio::time::timeout(PATIENCE, exchange(path, letter, limits)).await;
+    let sent = tokio::time::timeout(patience(limits), exchange(path, letter, limits)).await;
     match sent {
         Err(_) => Err(format!("nobody answers at {shown}")),
         Ok(Err(error)) => Err(format!("nobody can be written to at {shown}: {error}")),
@@ -176,4 +207,84 @@ async fn exchange(path: &Path, letter: &Letter, limits: &Limits) -> io::Result<R
     writer.write_all(&[&bytes[..], b"\n"].concat()).await?;
     let reply = line(&mut reader, limits.letter_bytes).await?;
     serde_json::from_str(&reply).map_err(io::Error::other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read as _, Write as _};
+
+    fn mail(folder: &Path) -> Mail {
+        Mail {
+            name: "ada".to_owned(),
+            folder: folder.join("mail"),
+            courier: std::sync::Arc::new(|_, _| Box::pin(async { Ok(()) })),
+            trust: Default::default(),
+            recruit: None,
+        }
+    }
+
+    /// A session's socket with few places, and what a sender does while others sit there.
+    async fn with_idle_clients(
+        clients: u64,
+        sit: impl Fn(usize, &Path) -> std::os::unix::net::UnixStream,
+    ) -> Vec<Result<(), String>> {
+        let held = tempfile::tempdir().unwrap();
+        let limits = Limits { socket_clients: 4, socket_client_ms: 60_000, ..Limits::default() };
+        let listening = listen(&held.path().join("sockets"), "ada").unwrap();
+        let path = listening.path.clone();
+        let mail = mail(held.path());
+        let _mailbox = inbox::Inbox::open(&mail.folder, "ada", &limits).unwrap();
+        let rung = Notify::new();
+        let talk = async {
+            let mut sitting = Vec::new();
+            let mut sent = Vec::new();
+            for number in 0..usize::try_from(clients).unwrap() {
+                sitting.push(sit(number, &path));
+                let letter = Letter::new("bob", "ada", format!("letter {number}"), jiff::Timestamp::UNIX_EPOCH);
+                sent.push(send(&path, &letter, &limits).await);
+            }
+            drop(sitting);
+            sent
+        };
+        tokio::select! {
+            () = listening.serve(&mail, &limits, &rung) => Vec::new(),
+            sent = talk => sent,
+        }
+    }
+
+    // safety: SG25
+    #[tokio::test]
+    async fn clients_that_sit_at_the_socket_do_not_keep_a_letter_out() {
+        let silent = |_, path: &Path| std::os::unix::net::UnixStream::connect(path).unwrap();
+        let dripping = |_, path: &Path| {
+            let mut stream = std::os::unix::net::UnixStream::connect(path).unwrap();
+            stream.write_all(b"{").unwrap();
+            stream
+        };
+        for sent in [with_idle_clients(12, silent).await, with_idle_clients(12, dripping).await] {
+            assert_eq!(sent.len(), 12);
+            assert!(sent.iter().all(Result::is_ok), "{sent:?}");
+        }
+    }
+
+    // safety: SG25
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_client_that_says_nothing_is_shown_out() {
+        let held = tempfile::tempdir().unwrap();
+        let limits = Limits { socket_client_ms: 20, ..Limits::default() };
+        let listening = listen(&held.path().join("sockets"), "ada").unwrap();
+        let path = listening.path.clone();
+        let mail = mail(held.path());
+        let rung = Notify::new();
+        let heard = tokio::task::spawn_blocking(move || {
+            let mut all = Vec::new();
+            std::os::unix::net::UnixStream::connect(path).unwrap().read_to_end(&mut all).unwrap();
+            all
+        });
+        tokio::select! {
+            () = listening.serve(&mail, &limits, &rung) => {}
+            heard = heard => assert!(heard.unwrap().starts_with(GREETING.as_bytes())),
+        }
+    }
 }

@@ -115,11 +115,19 @@ impl Draft {
         // A project's days must still be right when they are read; a rule such as "never on a Friday" must stay a rule.
         let dated = |text: &str| if kind == Kind::Project { dates::absolute(text, today) } else { text.to_owned() };
         let name = chosen.unwrap_or_else(|| title(&dated(&body)));
-        let topic = Topic { name, description: dated(&description), kind, body: dated(&body) };
+        let shown = |text: &str| secrets::left_out(text);
+        let topic = Topic { name: shown(&name), description: shown(&dated(&description)), kind, body: dated(&body) };
+        if topic.name.replace('…', "").trim().is_empty() {
+            return Err(
+                Failure::usage("the title would be nothing but a credential").fix("--name says what it is about")
+            );
+        }
         if topic.body != body {
             notes.push(format!("days are written out, counted from {today}, so that they stay right"));
         }
-        notes.extend(hints(asked.text));
+        notes.extend(hints(
+            &[asked.text, asked.name.unwrap_or_default(), asked.description.unwrap_or_default()].join("\n"),
+        ));
         let text = match asked.text {
             whole if Topic::read(whole, limits) == topic => whole.to_owned(),
             headed if headed.starts_with("---") => topic.text_over(headed, limits),

@@ -256,6 +256,7 @@ impl From<MemoryError> for Failure {
             MemoryError::Foreign(_)
             | MemoryError::Tainted { .. }
             | MemoryError::Credential { .. }
+            | MemoryError::CredentialInName { .. }
             | MemoryError::Personal { .. } => Exit::Refused,
             MemoryError::Io { .. }
             | MemoryError::Interrupted { .. }

@@ -65,6 +65,7 @@ fn head(report: &SessionReport) -> Tag {
         .with(named("viewport", "width=device-width, initial-scale=1"))
         .with(named("color-scheme", "light dark"))
         .with(named("referrer", "no-referrer"))
+        .with(named("generator", super::GENERATOR))
         .with(tag("title").with(format!("{} · scrubjay", title(report))))
         .with(tag("style").with(Html::style(&style)))
 }

@@ -58,7 +58,7 @@ fn chosen<'a>(log: &'a [Recorded], report: &SessionReport) -> Vec<&'a Recorded> 
     let mut found = Vec::new();
     for change in log {
         let ours = match &change.cause {
-            Cause::Session { session } | Cause::Message { session, .. } | Cause::Extraction { session } => {
+            Cause::Session { session } | Cause::Message { session, .. } | Cause::Extraction { session, .. } => {
                 *session == card.id
             }
             Cause::Dream | Cause::Proposal { .. } | Cause::Person => {
@@ -79,7 +79,7 @@ fn by(cause: &Cause, session: &str) -> String {
         Cause::Person => "you".to_owned(),
         Cause::Dream => "a dream".to_owned(),
         Cause::Proposal { .. } => "a dream, applied by you".to_owned(),
-        Cause::Extraction { session: from } if from == session => "extraction from this session".to_owned(),
+        Cause::Extraction { session: from, .. } if from == session => "extraction from this session".to_owned(),
         Cause::Session { session: from } | Cause::Message { session: from, .. } if from == session => {
             "the agent in this session".to_owned()
         }

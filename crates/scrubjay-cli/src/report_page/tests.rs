@@ -107,7 +107,7 @@ impl Desk {
 
     fn page(&self) -> String {
         let page = self.folder.path().join("page.html");
-        write(&self.subject(&self.path()), &page).unwrap();
+        write(&self.subject(&self.path()), &page, Overwrite::OwnPages).unwrap();
         std::fs::read_to_string(page).unwrap()
     }
 }

@@ -6,9 +6,15 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// clouds do not.
 pub(super) fn is_public(address: IpAddr) -> bool {
     match address {
+        _ if is_metadata(address) => false,
         IpAddr::V4(address) => is_public_v4(address),
         IpAddr::V6(address) => is_public_v6(address),
     }
+}
+
+/// Whether a cloud tells a machine its own keys and settings at this address: refused also where private ones are allowed.
+pub(super) fn is_metadata(address: IpAddr) -> bool {
+    scrubjay_providers::is_metadata_address(address)
 }
 
 fn is_public_v4(address: Ipv4Addr) -> bool {
@@ -20,7 +26,7 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
     let reserved = match address.octets() {
         [0, ..] | [240..=255, ..] => true,
         [100, second, ..] => (64..128).contains(&second),
-        [192, 0, 0, _] => true,
+        [192, 0, 0, _] | [192, 88, 99, _] => true,
         [198, 18 | 19, ..] => true,
         _ => false,
     };
@@ -28,8 +34,8 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
 }
 
 fn is_public_v6(address: Ipv6Addr) -> bool {
-    if let Some(inner) = carried_v4(address) {
-        return is_public_v4(inner);
+    if let Some(inner) = scrubjay_providers::carried_v4(address) {
+        return is_public(IpAddr::V4(inner));
     }
     // Only this eighth of the space is handed out; loopback, unique-local, link-local and multicast lie outside it.
     let [first, second, ..] = address.segments();
@@ -37,20 +43,6 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
     let teredo_or_special = first == 0x2001 && second < 0x0200;
     let documentation = (first == 0x2001 && second == 0x0db8) || first == 0x3fff;
     global && !teredo_or_special && !documentation
-}
-
-/// The IPv4 address inside a mapped, translated (NAT64) or tunnelled (6to4) one.
-fn carried_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
-    let [a, b, c, d, e, f, g, h] = address.segments();
-    let joined = |high: u16, low: u16| {
-        let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
-        Ipv4Addr::new(a, b, c, d)
-    };
-    match [a, b, c, d, e, f] {
-        [0, 0, 0, 0, 0, 0xffff] | [0x64, 0xff9b, 0, 0, 0, 0] => Some(joined(g, h)),
-        [0x2002, high, low, ..] => Some(joined(high, low)),
-        _ => None,
-    }
 }
 
 #[cfg(test)]
@@ -90,6 +82,20 @@ mod tests {
             ("2002:7f00:1::", false),
             ("2001::1", false),
             ("2001:db8::1", false),
+            ("168.63.129.16", false),
+            ("100.100.100.200", false),
+            ("192.0.0.192", false),
+            ("192.88.99.1", false),
+            ("fd20:ce::254", false),
+            ("::ffff:168.63.129.16", false),
+            ("::ffff:a83f:8110", false),
+            ("::a9fe:a9fe", false),
+            ("64:ff9b::a83f:8110", false),
+            ("64:ff9b:1::a9fe:a9fe", false),
+            ("2002:a9fe:a9fe::1", false),
+            ("2002:a83f:8110::1", false),
+            ("2606:2800:220:1::5efe:a9fe:a9fe", false),
+            ("2606:2800:220:1:0:5efe:808:808", true),
         ] {
             assert_eq!(is_public(address.parse().unwrap()), public, "{address}");
         }

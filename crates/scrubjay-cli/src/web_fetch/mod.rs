@@ -89,6 +89,11 @@ impl WebFetch {
             Ok(address) => vec![SocketAddr::new(address, port)],
             Err(_) => look_up(host, port, limits).await?,
         };
+        if scrubjay_providers::is_metadata_name(host) || addresses.iter().any(|at| address::is_metadata(at.ip())) {
+            return Err(format!(
+                "{host} is where a cloud tells a machine its own keys, so it was not contacted. No setting allows it."
+            ));
+        }
         let private = addresses.iter().find(|address| !address::is_public(address.ip()));
         match (self.reach, private) {
             (Reach::Public, Some(address)) => Err(format!(

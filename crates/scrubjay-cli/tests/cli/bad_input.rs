@@ -3,6 +3,7 @@
 use crate::stage::{CANARY, MODEL, Stage, files, finished, program};
 use scrubjay_testkit::simulator::{Cut, Script, Simulator, error, html_page, raw, text, tool_use};
 use serde_json::json;
+use std::fs;
 use std::net::TcpListener;
 use std::process::Command;
 
@@ -249,4 +250,30 @@ async fn an_image_where_text_was_expected_is_shown_as_one() {
     stage.run(&["-p", "read it"]).ended_with(0);
     let sent = String::from_utf8(simulator.last_request().unwrap().body).unwrap();
     assert!(sent.contains("image/png"), "the picture itself is sent");
+}
+
+/// Every file of the home, with its bytes.
+fn bytes_below(folder: &std::path::Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
+    let mut all: Vec<_> = files(folder).into_iter().map(|file| (file.clone(), fs::read(file).unwrap())).collect();
+    all.sort();
+    all
+}
+
+#[test]
+fn doctor_on_a_full_disk_says_so_and_leaves_nothing_behind() {
+    let stage = Stage::offline();
+    stage.run(&["remember", "The ferry leaves at noon."]).ended_with(0);
+    stage.run(&["-p", "Is anybody there?"]).ended_with(0);
+    stage.run(&["doctor"]).ended_with(0);
+    let before = bytes_below(&stage.home());
+    for verb in [&["doctor"][..], &["doctor", "--json"], &["doctor", "--fix"]] {
+        let mut full = std::process::Command::new("bash");
+        full.args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$0\" \"$@\"", program().to_str().unwrap()]).args(verb);
+        full.env_clear().envs(stage.environment()).current_dir(stage.project());
+        let ran = finished(full);
+        assert_eq!(ran.code, Some(1), "{ran:#?}");
+        assert!(ran.out.contains("not-writable") && ran.out.contains("File too large"), "{ran:#?}");
+        assert!(ran.out.contains("version") && ran.out.contains("memory"), "the other checks are told: {ran:#?}");
+        assert_eq!(bytes_below(&stage.home()), before, "{verb:?}");
+    }
 }

@@ -80,9 +80,10 @@ async fn a_chat_hears_a_letter_from_another_process_in_the_middle_of_its_work() 
         let order = Letter::new("lead", "main", "end", Timestamp::now()).of_kind(LetterKind::ShutdownRequest, None);
         let (_, refused) = by_hand(socket, &format!("{}\n", serde_json::to_string(&order).unwrap()));
         assert!(refused.contains("a shutdown_request does not come by socket"), "{refused}");
+        // Whoever is told of the refused one has the two before it in the mailbox.
+        terminal.wait_for("a letter was refused: it is a shutdown_request, which lead may not send here");
         std::fs::write(&door, "go on").unwrap();
         terminal.wait_for("I have read it.");
-        terminal.wait_for("a letter was refused: it is a shutdown_request, which lead may not send here");
         terminal.wait_for("shell wrote: the tests");
         terminal.wait_for_prompt();
         terminal.press(CTRL_D);

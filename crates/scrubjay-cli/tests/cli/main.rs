@@ -19,6 +19,7 @@ mod print;
 mod remembering;
 mod report;
 mod results;
+mod sandbox;
 mod scan;
 mod scopes;
 mod stage;

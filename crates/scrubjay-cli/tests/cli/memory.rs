@@ -509,10 +509,33 @@ async fn another_agents_memory_comes_in_once_as_one_change() {
     stage.run(&["undo"]).ended_with(0);
     assert_eq!(names(&stage), ["user_role.md"], "one change, taken back as one");
     stage.run(&["import", "theirs", "--trust"]).ended_with(0);
-    let shown = stage.run(&["memory", "show", "user_role_2", "--json"]).ended_with(0).json();
-    assert_eq!(shown["rests_on"]["trust"], "confirmed", "the user knows it");
+    assert_eq!(trust(&stage, "user_role_2"), "confirmed", "the user knows it");
     stage.run(&["undo"]).ended_with(0);
     assert!(dir.join("user_role.md").is_file(), "copied, not moved");
+}
+
+fn trust(stage: &Stage, name: &str) -> serde_json::Value {
+    stage.run(&["memory", "show", name, "--json"]).ended_with(0).json()["rests_on"]["trust"].clone()
+}
+
+// spec: X5
+#[tokio::test(flavor = "multi_thread")]
+async fn what_waits_from_an_import_is_confirmed_when_the_user_trusts_the_same_files() {
+    let stage = Stage::offline();
+    for name in ["tea", "ferry", "yard"] {
+        let text =
+            format!("---\nname: {name}\ndescription: about the {name}\ntype: project\n---\nThe {name} is green.\n");
+        put(&stage, &format!("project_{name}.md"), &text);
+    }
+    stage.run(&["import", "vault"]).ended_with(0);
+    assert_eq!(trust(&stage, "project_tea"), "tainted");
+    let changed = file(&stage, "project_yard");
+    fs::write(&changed, fs::read_to_string(&changed).unwrap().replace("green", "closed")).unwrap();
+    let again = stage.run(&["import", "vault", "--trust", "--json"]).ended_with(0).json();
+    assert_eq!((&again["imported"], &again["confirmed"]), (&0.into(), &2.into()), "{again}");
+    assert_eq!(trust(&stage, "project_tea"), "confirmed", "it waited, and the user knows it");
+    stage.run(&["undo"]).ended_with(0);
+    assert_eq!(trust(&stage, "project_tea"), "tainted", "taken back as one");
 }
 
 /// Where a memory leads to that is not there.

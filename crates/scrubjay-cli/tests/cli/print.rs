@@ -117,7 +117,7 @@ async fn what_was_not_allowed_up_front_is_denied_and_says_how_to_allow_it() {
     let script = || Script::new().reply(tool_use("Bash", json!({ "command": "touch made" }))).reply(text("Done."));
     let sim = simulator(script()).await;
     let stage = Stage::with(&sim);
-    stage.run(&["-p", "make it"]).ended_with(0).complained_about(&["--allow Bash"]);
+    stage.run(&["-p", "make it"]).ended_with(4).complained_about(&["--allow Bash"]);
     assert!(!stage.project().join("made").exists());
     assert!(sim.last_request().unwrap().tool_results()[0].1.contains("--allow Bash"));
     for allowed in [&["--allow", "Bash(touch *)"][..], &["--permission-mode", "allow-all"]] {
@@ -128,12 +128,12 @@ async fn what_was_not_allowed_up_front_is_denied_and_says_how_to_allow_it() {
     }
     let sim = simulator(script()).await;
     let stage = Stage::with(&sim);
-    stage.run(&["-p", "make it", "--permission-mode", "read-only", "--allow", "Bash"]).ended_with(0);
+    stage.run(&["-p", "make it", "--permission-mode", "read-only", "--allow", "Bash"]).ended_with(4);
     assert!(!stage.project().join("made").exists(), "read-only is read-only");
     let sim = simulator(script()).await;
     let stage = Stage::with(&sim);
     stage.write(".scrubjay.toml", "permissions.deny = [\"Bash(touch *)\"]\n");
-    stage.run(&["-p", "make it", "--permission-mode", "allow-all"]).ended_with(0);
+    stage.run(&["-p", "make it", "--permission-mode", "allow-all"]).ended_with(4);
     assert!(!stage.project().join("made").exists(), "a rule that refuses counts before everything else");
     stage.run(&["-p", "x", "--allow", "Bash("]).ended_with(2).complained_about(&["not a rule"]);
 }
@@ -200,4 +200,70 @@ async fn hooks_hear_how_a_session_begins_and_ends() {
     std::fs::remove_file(&heard).unwrap();
     stage.run(&["--bare", "-p", "three"]).ended_with(0);
     assert!(!heard.exists(), "bare mode runs no hooks");
+}
+
+// spec: U2
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_call_is_listed_and_ends_with_its_own_number() {
+    let script = || {
+        Script::new()
+            .reply(tool_use("Bash", json!({ "command": "touch pwned" })))
+            .reply(tool_use("Write", json!({ "file_path": "a.txt", "content": "x".repeat(1_000) })))
+            .reply(text("I could not."))
+    };
+    let json = simulator(script()).await;
+    let stage = Stage::with(&json);
+    let ran = stage.run(&["-p", "touch it", "--output-format", "json"]).ended_with(4);
+    let result = ran.json();
+    assert_eq!((&result["result"], &result["is_error"]), (&json!("I could not."), &json!(false)));
+    let denials = result["permission_denials"].as_array().unwrap();
+    assert_eq!(denials.len(), 2);
+    assert_eq!(
+        (&denials[0]["tool_name"], &denials[0]["tool_input"]),
+        (&json!("Bash"), &json!({ "command": "touch pwned" }))
+    );
+    assert!(denials[0]["tool_use_id"].is_string() && denials[0]["reason"].as_str().unwrap().contains("--allow Bash"));
+    assert!(denials[1]["tool_input"]["content"].as_str().unwrap().chars().count() < 500);
+    assert!(!stage.project().join("pwned").exists());
+
+    let stream = simulator(script()).await;
+    let lines = Stage::with(&stream).run(&["-p", "touch it", "--output-format", "stream-json"]).ended_with(4).lines();
+    assert!(lines.iter().any(|line| line["type"] == "permission_denied" && line["tool_name"] == "Write"));
+    assert_eq!(lines[lines.len() - 1]["permission_denials"].as_array().unwrap().len(), 2);
+
+    let plain = simulator(script()).await;
+    let ran = Stage::with(&plain).run(&["-p", "touch it"]).ended_with(4);
+    let ran = ran.complained_about(&["2 tool calls were refused (Bash, Write)", "--permission-mode"]);
+    assert_eq!(ran.out, "I could not.\n");
+
+    let fine = simulator(Script::new().reply(text("Fine."))).await;
+    let result = Stage::with(&fine).run(&["-p", "hello", "--output-format", "json"]).ended_with(0).json();
+    assert_eq!(result["permission_denials"], json!([]));
+}
+
+// spec: Q6
+#[tokio::test(flavor = "multi_thread")]
+async fn an_edit_that_would_fail_is_answered_without_asking() {
+    let edit = |old: &str| tool_use("Edit", json!({ "file_path": "a.txt", "old_string": old, "new_string": "new" }));
+    let script = Script::new()
+        .reply(edit("one"))
+        .reply(tool_use("Read", json!({ "file_path": "a.txt" })))
+        .reply(edit("three"))
+        .reply(edit("o"))
+        .reply(tool_use("Write", json!({ "file_path": "b.txt", "content": "x" })))
+        .reply(text("Nothing changed."));
+    let simulator = simulator(script).await;
+    let stage = Stage::with(&simulator);
+    stage.write("a.txt", "one\ntwo\n");
+    stage.write("b.txt", "unread\n");
+    // Nobody can be asked here, so that a question would be a refusal.
+    let result = stage.run(&["-p", "edit", "--output-format", "json"]).ended_with(0).json();
+    assert_eq!(result["permission_denials"], json!([]));
+    let requests = simulator.requests();
+    let said: Vec<String> = requests[requests.len() - 1].tool_results().into_iter().map(|(_, said)| said).collect();
+    for (said, why) in
+        [(&said[0], "Read"), (&said[2], "not in the file"), (&said[3], "occurs 2 times"), (&said[4], "Read")]
+    {
+        assert!(said.contains(why) && !said.contains("nobody can be asked"), "{why}: {said}");
+    }
 }

@@ -49,6 +49,7 @@ async fn what_one_run_writes_down_the_next_one_finds_even_offline() {
     let saved = crate::stage::finished(command).ended_with(0);
     assert!(fs::read_to_string(&file).unwrap().contains("Green tea, no sugar."), "nobody had to be asked");
     let learner = simulator.requests().into_iter().find(is_learner).unwrap();
+    assert_eq!(learner.json["tools"][0]["strict"], true, "the service checks the answer's form");
     assert!(learner.all_text().contains(said), "it reads what was typed");
     saved.complained_about(&["✓ remembered: Tea · scrubjay undo 1"]);
     assert!(fs::read_to_string(dir.join("MEMORY.md")).unwrap().contains("user_tea.md"));

@@ -183,6 +183,42 @@ fn a_session_without_an_answer_says_what_to_do() {
     assert_eq!(files(&unreachable.home()), seen, "looking changes nothing");
 }
 
+// spec: U8
+#[test]
+fn a_file_that_is_no_page_of_ours_is_not_written_over() {
+    let stage = Stage::offline();
+    stage.run(&["-p", "Is anybody there?"]).ended_with(0);
+    let path = |name: &str| stage.project().join(name);
+    let ours = "<!doctype html>\n<p>my thesis, which mentions scrubjay report and generator</p>";
+    for (name, text) in [("report.html", ours), ("thesis.md", "three years of work"), ("empty.html", "")] {
+        fs::write(path(name), text).unwrap();
+        let refused = stage.run(&["report", "--out", name]).ended_with(2);
+        refused.complained_about(&["no page of scrubjay", "--force", "--out"]);
+        assert_eq!(fs::read_to_string(path(name)).unwrap(), text);
+    }
+    stage.run(&["report"]).ended_with(2).complained_about(&["left as it is"]);
+    fs::create_dir(path("pages")).unwrap();
+    for force in [&["report", "--out", "pages"][..], &["report", "--out", "pages", "--force"]] {
+        stage.run(force).ended_with(2).complained_about(&["is a folder", "pages/report.html"]);
+    }
+    for (link, target) in
+        [("to-thesis.html", "thesis.md"), ("to-page.html", "page.html"), ("to-nothing.html", "nothing")]
+    {
+        std::os::unix::fs::symlink(target, path(link)).unwrap();
+        stage.run(&["report", "--out", link]).ended_with(2).complained_about(&["link"]);
+        assert!(fs::symlink_metadata(path(link)).unwrap().is_symlink() && !path("nothing").exists());
+    }
+    // A page of ours is brought up to date, and --force replaces what stands there, never what a link points to.
+    stage.run(&["report", "--out", "page.html"]).ended_with(0);
+    stage.run(&["report", "--out", "page.html"]).ended_with(0);
+    stage.run(&["report", "--json", "--out", "page.html"]).ended_with(0);
+    stage.run(&["report", "--json", "--out", "thesis.md"]).ended_with(2);
+    stage.run(&["report", "--force", "--out", "to-thesis.html"]).ended_with(0);
+    assert_eq!(fs::read_to_string(path("thesis.md")).unwrap(), "three years of work");
+    stage.run(&["report", "--force"]).ended_with(0);
+    assert!(fs::read_to_string(path("report.html")).unwrap().contains("Is anybody there?"));
+}
+
 /// For the browser suite: pages and their facts in the folder that `REPORT_DIR` names.
 #[ignore = "a named suite: suites/browser/run.sh"]
 #[tokio::test(flavor = "multi_thread")]

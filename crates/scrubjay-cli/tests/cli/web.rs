@@ -60,7 +60,7 @@ async fn what_is_not_public_is_not_contacted() {
     for (address, words) in [
         ("LOCAL/page", "not on the public internet"),
         ("http://localhost:1/", "not on the public internet"),
-        ("http://169.254.169.254/latest/meta-data", "not on the public internet"),
+        ("http://169.254.169.254/latest/meta-data", "it was not contacted"),
         ("http://[::1]:1/", "not on the public internet"),
         ("http://[::ffff:10.0.0.1]/", "not on the public internet"),
         ("http://2130706433/", "not on the public internet"),
@@ -72,5 +72,28 @@ async fn what_is_not_public_is_not_contacted() {
         let heard = fetched(|url| address.replace("LOCAL", url), &[]).await;
         assert!(heard.contains(words), "{address}: {heard}");
         assert!(!heard.contains("secret"), "{heard}");
+    }
+}
+
+// spec: X3
+#[tokio::test(flavor = "multi_thread")]
+async fn no_setting_lets_a_cloud_tell_its_keys() {
+    for address in [
+        "http://169.254.169.254/latest/meta-data",
+        "http://2852039166/latest",
+        "http://0xa9fea9fe/",
+        "http://0251.0376.0251.0376/",
+        "http://169.254.43518/",
+        "http://169.254.169.254./",
+        "http://[::ffff:169.254.169.254]/",
+        "http://[64:ff9b::169.254.169.254]/",
+        "http://[2002:a9fe:a9fe::1]/",
+        "http://[fd00:ec2::254]/",
+        "http://100.100.100.200/",
+        "http://168.63.129.16/machine?comp=goalstate",
+        "http://192.0.0.192/opc/v2",
+    ] {
+        let heard = fetched(|_| address.to_owned(), PRIVATE_TOO).await;
+        assert!(heard.contains("tells a machine its own keys"), "{address}: {heard}");
     }
 }

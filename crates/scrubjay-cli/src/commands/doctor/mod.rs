@@ -9,6 +9,7 @@ use crate::failure::Failure;
 use crate::memories;
 use crate::paper::{Form, Paper, Tone, counted, wrapped};
 use crate::places::HOME_VARIABLE;
+use crate::sandbox;
 use crate::service::{Service, catalogue, embedder, keys};
 use crate::shelf::{Shelf, damage_in_words};
 use crate::workplace::Workplace;
@@ -18,6 +19,8 @@ use scrubjay::paths::create_dir_private;
 use scrubjay::tools::shown;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use tokio_util::sync::CancellationToken;
@@ -93,6 +96,7 @@ fn examine(workplace: &Workplace) -> Vec<Check> {
     checks.push(model(workplace));
     checks.extend(embeddings(workplace));
     checks.extend(settings(workplace));
+    checks.push(sandboxed(workplace));
     checks.extend(sessions(workplace));
     checks.extend(memory(workplace));
     checks.extend(
@@ -238,20 +242,33 @@ fn folder(name: &'static str, dir: &Path) -> Check {
         Ok(()) => Check::fine(name, format!("{shown} (writable)")),
         Err(error) => {
             let verdict = if needed { Verdict::Broken } else { Verdict::Note };
-            let remedy = format!("make it writable for you, or set {HOME_VARIABLE} to another folder");
+            let remedy = match error.kind() {
+                StorageFull | QuotaExceeded | FileTooLarge => {
+                    format!("the disk is full: free some space, or set {HOME_VARIABLE} to a folder on another one")
+                }
+                _ => format!("make it writable for you, or set {HOME_VARIABLE} to another folder"),
+            };
             let check = Check::note(name, "not-writable", format!("{shown} cannot be written: {error}"));
             Check { verdict, ..check.remedy(remedy) }
         }
     }
 }
 
+/// A block of most file systems.
+const PROBE_BYTES: usize = 1 << 12;
+
 fn writable(dir: &Path) -> std::io::Result<()> {
     if !dir.exists() {
         create_dir_private(dir)?;
     }
     let probe = dir.join(format!(".doctor-{}", std::process::id()));
-    std::fs::write(&probe, b"")?;
-    std::fs::remove_file(&probe)
+    // An empty file can be made on a full disk, one with bytes in it cannot.
+    let written = std::fs::File::create_new(&probe).and_then(|mut file| {
+        file.write_all(&[0; PROBE_BYTES])?;
+        file.sync_all()
+    });
+    let removed = std::fs::remove_file(&probe);
+    written.and(removed)
 }
 
 fn key_checks(workplace: &Workplace) -> Vec<Check> {
@@ -298,6 +315,14 @@ fn settings(workplace: &Workplace) -> Vec<Check> {
             .remedy("`scrubjay config path` lists the files, `scrubjay flags` what holds")
     };
     warnings.iter().map(one).collect()
+}
+
+fn sandboxed(workplace: &Workplace) -> Check {
+    match sandbox::in_force(workplace) {
+        Ok(name) => Check::fine("sandbox", name),
+        Err(why) => Check::note("sandbox", "no-sandbox", format!("none: {why}"))
+            .remedy("commands that only read are asked about, and refused where nobody can be asked"),
+    }
 }
 
 fn sessions(workplace: &Workplace) -> Vec<Check> {

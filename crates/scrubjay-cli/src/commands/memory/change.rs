@@ -127,7 +127,7 @@ fn reversed(memory: &Memory, change: ChangeId) -> Result<Vec<FileDiff>, Failure>
 
 pub(super) fn confirm(memory: &mut Memory, name: &str, paper: &Paper) -> Result<(), Failure> {
     let entry = find(memory, name)?;
-    if !memory.unconfirmed().any(|waiting| waiting.path == entry.path) {
+    if !memory.is_unconfirmed(&entry) {
         return Err(Failure::nothing_found(format!("`{}` does not wait for a confirmation", entry.path))
             .fix("`scrubjay memory check` lists those that do"));
     }

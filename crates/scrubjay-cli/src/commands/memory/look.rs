@@ -11,6 +11,7 @@ use jiff::civil::Date;
 use scrubjay::memory::draft::cut;
 use scrubjay::memory::freshness::{self, drift};
 use scrubjay::memory::{Basis, ChangeId, Entry, Kind, Memory, Recorded, Speaker, Trace, Trust, Use, Uses, logs};
+use scrubjay::secrets::left_out;
 use scrubjay::tools::{shown, shown_path};
 use serde_json::{Value, json};
 use std::io::{IsTerminal as _, Write as _};
@@ -98,16 +99,15 @@ fn use_in_words(count: Use, now: Timestamp) -> String {
 
 fn rows(memory: &Memory, entries: &[&Entry], uses: Option<&Uses>, ink: Ink) -> String {
     let now = Timestamp::now();
-    let waiting: Vec<&str> = memory.unconfirmed().map(|entry| entry.path.as_str()).collect();
     let row = |entry: &&Entry| {
         let mut facts = format!("{} · {}", entry.kind.as_str(), ago(entry.modified(), now));
-        if waiting.contains(&entry.path.as_str()) {
+        if memory.is_unconfirmed(entry) {
             facts.push_str(" · not confirmed");
         }
         facts.extend(uses.map(|uses| format!(" · {}", use_in_words(uses.of(&entry.path), now))));
         let head = format!("{}  {}", ink.paint(Tone::Strong, &shown(&entry.path)), ink.paint(Tone::Faint, &facts));
         let about = if entry.description.is_empty() { &entry.name } else { &entry.description };
-        let about = about.split_whitespace().collect::<Vec<_>>().join(" ");
+        let about = left_out(about).split_whitespace().collect::<Vec<_>>().join(" ");
         format!("{head}\n  {}", cut(&shown(&about), WIDTH - 2))
     };
     entries.iter().map(row).collect::<Vec<_>>().join("\n")
@@ -119,11 +119,11 @@ fn entry_json(memory: &Memory, entry: &Entry, uses: &Uses) -> Value {
         "name": entry.path,
         "path": memory.place().memory.join(&entry.path),
         "type": entry.kind.as_str(),
-        "title": entry.name,
-        "description": entry.description,
+        "title": left_out(&entry.name),
+        "description": left_out(&entry.description),
         "modified": entry.modified(),
         "bytes": entry.stamp.size,
-        "confirmed": !memory.unconfirmed().any(|other| other.path == entry.path),
+        "confirmed": !memory.is_unconfirmed(entry),
         "uses": { "shown": shown, "used": used, "last": last },
     })
 }
