@@ -42,6 +42,10 @@ suite-local-model:
 suite-red:
     suites/red/run.sh
 
+# Try every attack of the list and print the table of docs/security.md
+suite-attacks:
+    suites/attacks/run.sh
+
 # Letters between processes that are killed at random: 2,000 each way, and 2,000 from each of six senders
 suite-letters:
     cargo test -p scrubjay --test it letters:: -- --ignored --nocapture
