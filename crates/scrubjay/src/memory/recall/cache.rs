@@ -2,10 +2,11 @@
 //! reason, is no index: it is built again.
 
 use super::index::{BREAK, Entry, Index, Lexicon};
+use super::words::Language;
 use super::{Turn, Voice};
 
 /// Changes whenever the bytes, or how words are read, change: an older file is then built again.
-const MAGIC: &[u8; 8] = b"sjrecal4";
+const MAGIC: &[u8; 8] = b"sjrecal5";
 
 impl Index {
     /// The index in a compact form of its own, checksummed.
@@ -89,6 +90,7 @@ impl Writer {
         for field in entry.fields {
             self.number(u64::from(field));
         }
+        self.number(u64::from(entry.language.number()));
         self.number(entry.shorts.len() as u64);
         for (short, long) in &entry.shorts {
             self.number(u64::from(*short));
@@ -162,6 +164,7 @@ impl<'a> Reader<'a> {
         let turn = if self.number()? == 1 { Some(self.turn()?) } else { None };
         let terms = self.terms(vocabulary)?;
         let fields = [self.small()?, self.small()?, self.small()?];
+        let language = Language::numbered(u8::try_from(self.number()?).ok()?)?;
         let known = |term: u32| (term < vocabulary).then_some(term);
         let shorts: Option<Vec<_>> =
             (0..self.count()?).map(|_| Some((known(self.small()?)?, self.terms(vocabulary)?))).collect();
@@ -171,6 +174,6 @@ impl<'a> Reader<'a> {
         let time = has_clock.then_some(time);
         let (has_time, has_number) = (marks & 1 == 1, marks & 2 == 2);
         let shorts = shorts?;
-        Some(Entry { id, kind, stamp, fingerprint, time, turn, terms, fields, shorts, asks, has_time, has_number })
+        Some(Entry { id, kind, stamp, fingerprint, time, turn, terms, fields, language, shorts, asks, has_time, has_number })
     }
 }

@@ -4,7 +4,8 @@
 //! and place, so an index that grew is the same as one built at once, and a document that did not change is not read again.
 
 use super::text::{self, Piece};
-use super::{Document, Turn, Vectors, Voice, words};
+use super::words::{self, Language};
+use super::{Document, Turn, Vectors, Voice};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -75,6 +76,8 @@ pub(super) struct Entry {
     pub(super) terms: Vec<u32>,
     /// Where the description begins, the body, and what is pasted.
     pub(super) fields: [u32; 3],
+    /// By which its words were cut to stems.
+    pub(super) language: Language,
     /// Short forms that the text explains: the short word, and the long ones.
     pub(super) shorts: Vec<(u32, Vec<u32>)>,
     /// How much it asks instead of telling, in hundredths.
@@ -123,6 +126,8 @@ pub(super) struct Counts {
     pub(super) session_of: Vec<u32>,
     pub(super) speakers: BTreeSet<String>,
     pub(super) shorts: FxHashMap<u32, BTreeSet<u32>>,
+    /// The languages that occur.
+    pub(super) languages: BTreeSet<Language>,
 }
 
 /// Lengths in words, and their mean.
@@ -176,7 +181,8 @@ impl Counts {
         }
         let speakers = turns().map(|turn| turn.speaker.clone()).filter(|name| !name.is_empty()).collect();
         let (near, sessions) = (Lengths::of(near), Lengths::of(sessions));
-        Self { starts, postings, lengths, near, sessions, session_of, speakers, shorts }
+        let languages = entries.iter().map(|entry| entry.language).collect();
+        Self { starts, postings, lengths, near, sessions, session_of, speakers, shorts, languages }
     }
 }
 
@@ -244,7 +250,7 @@ impl Index {
         changed: impl IntoIterator<Item = Document>,
         removed: impl IntoIterator<Item = &'a str>,
     ) {
-        let mut known: FxHashMap<String, Known> = FxHashMap::default();
+        let mut known: FxHashMap<Language, FxHashMap<String, Known>> = FxHashMap::default();
         let mut fresh: FxHashMap<String, Entry> = FxHashMap::default();
         for document in changed {
             let entry = Reading::of(&mut self.lexicon, &mut known).entry(document);
@@ -304,18 +310,20 @@ struct Known {
 /// Reads documents into entries. A word as written is looked up in `known` first: most words occur often.
 struct Reading<'a> {
     lexicon: &'a mut Lexicon,
-    known: &'a mut FxHashMap<String, Known>,
+    known: &'a mut FxHashMap<Language, FxHashMap<String, Known>>,
+    language: Language,
     has_time: bool,
     has_number: bool,
 }
 
 impl<'a> Reading<'a> {
-    fn of(lexicon: &'a mut Lexicon, known: &'a mut FxHashMap<String, Known>) -> Self {
-        Self { lexicon, known, has_time: false, has_number: false }
+    fn of(lexicon: &'a mut Lexicon, known: &'a mut FxHashMap<Language, FxHashMap<String, Known>>) -> Self {
+        Self { lexicon, known, language: Language::ENGLISH, has_time: false, has_number: false }
     }
 
     fn entry(mut self, document: Document) -> Entry {
         let fingerprint = document.fingerprint();
+        self.language = Language::of(&document.said());
         let mut terms = Vec::new();
         let mut fields = [0; 3];
         self.read(&document.name, &mut terms);
@@ -342,6 +350,7 @@ impl<'a> Reading<'a> {
             turn: document.turn,
             terms,
             fields,
+            language: self.language,
             shorts,
             asks: (100.0 * text::asks(&document.body)) as u8,
             has_time: self.has_time,
@@ -361,15 +370,16 @@ impl<'a> Reading<'a> {
     }
 
     fn term(&mut self, word: &str) -> Option<u32> {
-        let known = match self.known.get(word) {
+        let words = self.known.entry(self.language).or_default();
+        let known = match words.get(word) {
             Some(known) => *known,
             None => {
                 let known = Known {
-                    term: words::normal(word).map(|normal| self.lexicon.add(&normal)),
+                    term: self.language.normal(word).map(|normal| self.lexicon.add(&normal)),
                     is_time: words::is_time(word),
                     is_number: word.starts_with(|c: char| c.is_ascii_digit()),
                 };
-                self.known.insert(word.to_owned(), known);
+                words.insert(word.to_owned(), known);
                 known
             }
         };

@@ -8,7 +8,7 @@
 //! The score is a sum of signals, each between 0 and 1 over the documents found (min–max), times its weight. Every hit
 //! carries them, so that the order can be explained.
 //!
-//! `text` (words of any script) · `stem`, `words` (what is known of English) · `index`, `cache` (what is kept) · `dates`,
+//! `text` (words of any script) · `words` (what is known of languages) · `index`, `cache` (what is kept) · `dates`,
 //! `question` (what is asked) · `rank` (signals and their sum) · `newer` (the later of two statements first) · `meaning`
 //! (vectors, where the person has a model for them).
 
@@ -23,7 +23,6 @@ mod question;
 mod rank;
 mod shorts;
 mod spelling;
-mod stem;
 mod text;
 mod words;
 

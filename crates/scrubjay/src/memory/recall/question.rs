@@ -62,8 +62,8 @@ impl Question {
         let mut concepts: Vec<Concept> = Vec::new();
         let mut seen = HashSet::new();
         for (at, asked) in asked.iter().enumerate() {
-            for word in asked.normals(index).into_iter().filter(|word| seen.insert(word.clone())) {
-                let mut concept = Concept::of(word, index, &query.weights);
+            for stems in asked.normals(index).into_iter().filter(|stems| seen.insert(stems[0].clone())) {
+                let mut concept = Concept::of(stems, index, &query.weights);
                 concept.is_speaker = names[at];
                 concept.share = if dates.used[at] { DATE_WORD } else { 1.0 };
                 concept.weight *= concept.share;
@@ -190,15 +190,28 @@ impl Asked {
         all
     }
 
-    /// The word in normal form; its parts instead, when only they are known.
-    fn normals(&self, index: &Index) -> Vec<String> {
-        let normal = words::normal(&self.word);
-        let is_known = normal.as_ref().is_some_and(|word| holders(index, word) > 0);
-        if is_known || self.parts.is_empty() {
-            return normal.into_iter().collect();
-        }
-        self.parts.iter().filter_map(|part| words::normal(part)).collect()
+    /// The word in its normal forms, one for each language of the index; its parts instead, when only they are known.
+    fn normals(&self, index: &Index) -> Vec<Vec<String>> {
+        let whole = normals(index, &self.word);
+        let is_known = whole.iter().any(|word| holders(index, word) > 0);
+        let words = if is_known || self.parts.is_empty() {
+            vec![whole]
+        } else {
+            self.parts.iter().map(|part| normals(index, part)).collect()
+        };
+        words.into_iter().filter(|stems| !stems.is_empty()).collect()
     }
+}
+
+/// What a word may be filed under: a question is too short to tell its language.
+fn normals(index: &Index, word: &str) -> Vec<String> {
+    let mut stems: Vec<String> = words::normal(word).into_iter().collect();
+    for stem in index.counts.languages.iter().filter_map(|language| language.normal(word)) {
+        if !stems.contains(&stem) {
+            stems.push(stem);
+        }
+    }
+    stems
 }
 
 fn holders(index: &Index, word: &str) -> usize {
@@ -206,9 +219,11 @@ fn holders(index: &Index, word: &str) -> usize {
 }
 
 impl Concept {
-    fn of(word: String, index: &Index, weights: &Weights) -> Self {
-        let exact = index.lexicon.find(&word).filter(|term| !index.counts.postings(*term).is_empty());
-        let mut forms: Vec<Form> = exact.map(|term| Form { term, weight: 1.0 }).into_iter().collect();
+    fn of(stems: Vec<String>, index: &Index, weights: &Weights) -> Self {
+        let found = stems.iter().filter_map(|stem| index.lexicon.find(stem));
+        let exact: Vec<u32> = found.filter(|term| !index.counts.postings(*term).is_empty()).collect();
+        let mut forms: Vec<Form> = exact.iter().map(|term| Form { term: *term, weight: 1.0 }).collect();
+        let word = stems.into_iter().next().unwrap_or_default();
         let mut add = |term: u32, weight: f32| {
             let is_new = forms.iter().all(|form| form.term != term) && !index.counts.postings(term).is_empty();
             if is_new && weight > 0.0 {
@@ -225,16 +240,20 @@ impl Concept {
             let near = spelling::guesses(index, &word).into_iter().chain(holding_letter(index, &word));
             forms.extend(near.map(|(term, sure)| Form { term, weight: sure * weights.forms.spelling }));
         }
-        let weight = rarity(index, exact, &forms);
+        let weight = rarity(index, &exact, &forms);
         Self { word, forms, weight, share: 1.0, is_speaker: false }
     }
 }
 
 /// How much a word tells: that of Robertson and Spärck Jones, never negative.
-fn rarity(index: &Index, exact: Option<u32>, forms: &[Form]) -> f32 {
+fn rarity(index: &Index, exact: &[u32], forms: &[Form]) -> f32 {
     let holders = |term: u32| index.counts.postings(term).len();
-    let count = exact.map_or_else(|| forms.iter().map(|form| holders(form.term)).max().unwrap_or(0), holders) as f32;
-    rarity_of(count, index.entries.len() as f32)
+    let count = if exact.is_empty() {
+        forms.iter().map(|form| holders(form.term)).max().unwrap_or(0)
+    } else {
+        exact.iter().map(|term| holders(*term)).sum()
+    };
+    rarity_of(count as f32, index.entries.len() as f32)
 }
 
 fn rarity_of(count: f32, all: f32) -> f32 {
