@@ -184,7 +184,7 @@ fn a_model_chooses_among_what_fits_from_all_files_and_then_the_newest() {
     let manifest = |query: &str, known: &[&str]| -> Vec<String> {
         let known = known.iter().map(|path| memory.dir().join(path)).collect();
         let now = bench.clock.now().to_zoned(TimeZone::UTC);
-        let wish = Wish { query: query.to_owned(), now, known, meaning: None };
+        let wish = Wish { known, ..Wish::new(query, &now) };
         memory.candidates(&wish).manifest.into_iter().map(|(path, _)| path).collect()
     };
     let newest = |from: usize, to: usize| (from..to).map(|n| format!("note_{:02}.md", 29 - n)).collect::<Vec<_>>();
@@ -193,34 +193,6 @@ fn a_model_chooses_among_what_fits_from_all_files_and_then_the_newest() {
     assert_eq!(manifest("which heron is it", &[]), newest(0, 10), "nothing fits: the newest");
     let known = ["deep/er/pelican.md", "note_29.md"];
     assert_eq!(manifest("which pelican is it", &known), newest(1, 11), "what is known takes no place");
-}
-
-// spec: L5
-// spec: L8
-#[test]
-fn what_is_akin_is_for_who_asks_and_not_for_a_model_unasked() {
-    let bench = Bench::new();
-    let mut memory = bench.memory();
-    for n in 0..20 {
-        save(
-            &mut memory,
-            &format!("tea_{n}.md"),
-            &text(&format!("Tea {n}"), "without milk", "drunk in the morning"),
-            None,
-        );
-    }
-    save(&mut memory, "rollout.md", &text("Rollout", "through Helm charts", "to the cluster"), None);
-    save(&mut memory, "charts.md", &text("Charts", "Helm charts", "of the platform repository"), None);
-    let mut finder = Finder::open(&bench.project, &bench.limits);
-    finder.catch_up(&memory);
-    assert_eq!(bench.found(&finder, &memory, "how does a rollout go"), ["rollout.md", "charts.md"]);
-    drop(memory);
-    let clock = Arc::new(bench.clock.clone());
-    let place = Place::of(&bench.project);
-    let shared = SharedMemory::open(&place, &bench.project, clock, &bench.limits).unwrap().0;
-    let now = bench.clock.now().to_zoned(TimeZone::UTC);
-    let wish = Wish { query: "how does a rollout go".to_owned(), now, known: Default::default(), meaning: None };
-    assert_eq!(shared.candidates(&wish).best, ["rollout.md"]);
 }
 
 // spec: X5
@@ -257,7 +229,7 @@ fn unconfirmed_feedback_is_not_recalled_before_the_yes() {
     let (clock, place) = (Arc::new(bench.clock.clone()), Place::of(&bench.project));
     let shared = SharedMemory::open(&place, &bench.project, clock, &bench.limits).unwrap().0;
     let now = bench.clock.now().to_zoned(TimeZone::UTC);
-    let wish = Wish { query: "how do we deploy".to_owned(), now, known: Default::default(), meaning: None };
+    let wish = Wish::new("how do we deploy", &now);
     let found = || {
         let candidates = shared.candidates(&wish);
         let listed = candidates.manifest.into_iter().map(|(path, _)| path);

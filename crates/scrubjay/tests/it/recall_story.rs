@@ -4,7 +4,7 @@ use scrubjay::context::compaction::boundary::{Part, Wish};
 use scrubjay::event::Event;
 use scrubjay::ledger::Row;
 use scrubjay::limits::Limits;
-use scrubjay::memory::{Cause, Change, Edit, Place, SharedMemory};
+use scrubjay::memory::{Basis, Cause, Change, Edit, Place, SharedMemory, Source, Speaker};
 use scrubjay::message::{Message, Origin};
 use scrubjay::model::{Model, ModelError};
 use scrubjay::paths::{Layout, ProjectLayout};
@@ -201,6 +201,61 @@ async fn what_comes_too_late_is_shown_with_the_next_question() {
     assert_eq!(origins(&story), [Reminder, Person, Model, Memory, Person, Model]);
     assert!(!story.session.searches().is_busy(), "one word starts no search");
     assert!(recalled_text(&story).contains("Green tea") && !recalled_text(&story).contains("Never mock"));
+}
+
+// spec: L1
+#[tokio::test]
+async fn a_question_that_is_answered_without_tools_has_what_was_found() {
+    let world = World::new(&birds());
+    let (mut story, memory) = world.tell(Setting::new(Arc::new(Scripted::saying(["At four.", "Done."]))));
+    story.ask("When is tea served?").await.unwrap();
+    use Origin::{Memory, Model, Person, Reminder};
+    assert_eq!(origins(&story), [Reminder, Person, Memory, Model], "before the first request");
+    assert!(recalled_text(&story).contains("Green tea") && !recalled_text(&story).contains("Never mock"));
+    story.ask("Write a haiku about the harbour at night").await.unwrap();
+    assert_eq!(recalled(&story).len(), 1, "nothing fits, so nothing is shown");
+    drop(memory);
+}
+
+// spec: L8
+#[tokio::test]
+async fn the_floor_can_be_moved() {
+    let mut limits = Limits::default();
+    limits.set("recall_push_floor", 101).unwrap();
+    let world = World::within(limits, &birds());
+    let (mut story, _memory) = world.tell(Setting::new(Arc::new(Scripted::saying(["one", "two"]))));
+    story.ask("When is tea served?").await.unwrap();
+    story.session.wait_for_background(LONG).await.unwrap();
+    story.ask("Thanks!").await.unwrap();
+    assert_eq!(recalled(&story).len(), 0);
+}
+
+// spec: L5
+#[tokio::test]
+async fn what_was_made_from_words_that_the_model_still_sees_is_not_shown() {
+    let world = World::new(&birds());
+    let (mut story, memory) = world.tell(Setting::new(Arc::new(Scripted::saying(["Noted.", "Juniper.", "Larch."]))));
+    story.ask("Our next release is called Juniper, by the way").await.unwrap();
+    let said = story.session.transcript().view().history.iter().rfind(|message| message.origin == Origin::Person);
+    let (message, session) = (said.unwrap().id.to_string(), story.session.transcript().session().to_string());
+    let save = |session: &str, file: &str| {
+        let source = Source {
+            speaker: Speaker::Person,
+            session: session.to_owned(),
+            message: message.clone(),
+            quote: "Our next release is called Juniper".to_owned(),
+        };
+        let text = text("The next release is called Juniper", "The next release is called Juniper.");
+        let edit = Edit { rests_on: Some(Basis::of(vec![source])), ..Edit::create(file, text) };
+        memory.with(|memory| memory.commit(Change { cause: Cause::Person, edits: vec![edit] })).unwrap();
+    };
+    save(&session, "project_release.md");
+    story.ask("What is the next release called?").await.unwrap();
+    assert_eq!(recalled(&story).len(), 0, "{}", recalled_text(&story));
+    save("another-session", "project_elsewhere.md");
+    story.ask("And what is that next release called?").await.unwrap();
+    assert!(recalled_text(&story).contains("project_elsewhere.md"), "what another session taught is news here");
+    assert!(!recalled_text(&story).contains("project_release.md"));
 }
 
 // spec: L1

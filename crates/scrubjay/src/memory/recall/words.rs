@@ -12,6 +12,9 @@ static TIME: LazyLock<HashSet<&'static str>> =
 static CHANGE: LazyLock<HashSet<String>> =
     LazyLock::new(|| include_str!("words/change.txt").split_whitespace().filter_map(normal).collect());
 
+static ADDITION: LazyLock<HashSet<String>> =
+    LazyLock::new(|| include_str!("words/addition.txt").split_whitespace().filter_map(normal).collect());
+
 /// An odd form to the word it is a form of: the first word of each line.
 static IRREGULAR: LazyLock<HashMap<&'static str, &'static str>> = LazyLock::new(|| {
     let rows = include_str!("words/irregular.txt").lines().map(|line| line.split(' '));
@@ -20,23 +23,6 @@ static IRREGULAR: LazyLock<HashMap<&'static str, &'static str>> = LazyLock::new(
         row.map(move |form| (form, base))
     })
     .collect()
-});
-
-/// A word in its normal form to the others of its lines.
-static SAME: LazyLock<HashMap<String, Vec<String>>> = LazyLock::new(|| {
-    let mut same: HashMap<String, Vec<String>> = HashMap::new();
-    for line in include_str!("words/same.txt").lines() {
-        let row: Vec<String> = line.split(' ').filter_map(normal).collect();
-        for word in &row {
-            let others = same.entry(word.clone()).or_default();
-            for other in row.iter().filter(|other| *other != word) {
-                if !others.contains(other) {
-                    others.push(other.clone());
-                }
-            }
-        }
-    }
-    same
 });
 
 /// The language a text is written in, as far as its words are cut to stems by it.
@@ -79,7 +65,8 @@ impl Language {
 
     /// The language of a text; English when that is not sure.
     pub(super) fn of(text: &str) -> Self {
-        let told = DETECTOR.detect(&text[..text.floor_char_boundary(TELLING_BYTES)]).filter(whatlang::Info::is_reliable);
+        let told =
+            DETECTOR.detect(&text[..text.floor_char_boundary(TELLING_BYTES)]).filter(whatlang::Info::is_reliable);
         let place = told.and_then(|told| LANGUAGES.iter().position(|(language, _)| *language == told.lang()));
         Self(place.unwrap_or(0) as u8)
     }
@@ -108,11 +95,6 @@ pub(super) fn normal(word: &str) -> Option<String> {
     Language::ENGLISH.normal(word)
 }
 
-/// Words of nearly the same meaning, in normal form.
-pub(super) fn same(normal: &str) -> &'static [String] {
-    SAME.get(normal).map_or(&[], Vec::as_slice)
-}
-
 /// Whether a lower-case word, as written, speaks of time.
 pub(super) fn is_time(word: &str) -> bool {
     let is_year = word.len() == 4 && (word.starts_with("19") || word.starts_with("20"));
@@ -125,6 +107,11 @@ pub(super) fn is_time(word: &str) -> bool {
 /// Whether a word in normal form says that something is not as it was.
 pub(super) fn is_change(normal: &str) -> bool {
     CHANGE.contains(normal)
+}
+
+/// Whether a word in normal form says that something holds beside something else.
+pub(super) fn is_addition(normal: &str) -> bool {
+    ADDITION.contains(normal)
 }
 
 #[cfg(test)]
@@ -143,26 +130,26 @@ mod tests {
     #[test]
     fn the_forms_of_a_language_are_one_word_in_it() {
         for (text, forms) in [
-            ("Die Zahlungen werden nachts verbucht, und die Rechnungen gehen am Morgen hinaus.", ["zahlungen", "zahlung"]),
-            ("Les migrations sont toujours relues par une autre personne de notre équipe.", ["migrations", "migration"]),
+            (
+                "Die Zahlungen werden nachts verbucht, und die Rechnungen gehen am Morgen hinaus.",
+                ["zahlungen", "zahlung"],
+            ),
+            (
+                "Les migrations sont toujours relues par une autre personne de notre équipe.",
+                ["migrations", "migration"],
+            ),
             ("Los despliegues se hacen siempre por la mañana y nunca los viernes.", ["despliegues", "despliegue"]),
             ("The payments are booked at night and the invoices go out in the morning.", ["payments", "payment"]),
         ] {
             let language = Language::of(text);
             assert_eq!(language.normal(forms[0]), language.normal(forms[1]), "{text}");
         }
-        assert_ne!(Language::of("Die Zahlungen werden nachts verbucht, und die Rechnungen gehen am Morgen hinaus."), Language::ENGLISH);
+        assert_ne!(
+            Language::of("Die Zahlungen werden nachts verbucht, und die Rechnungen gehen am Morgen hinaus."),
+            Language::ENGLISH
+        );
         assert_eq!(Language::of("ok"), Language::ENGLISH, "too little to tell");
         assert_eq!(Language::ENGLISH.normal("k8s").as_deref(), Some("k8s"));
-    }
-
-    #[test]
-    fn words_of_one_meaning_know_each_other() {
-        for (a, b) in [("bought", "purchased"), ("k8s", "kubernetes"), ("repo", "repositories"), ("mom", "mothers")] {
-            let (a, b) = (normal(a).unwrap(), normal(b).unwrap());
-            assert!(same(&a).contains(&b) && same(&b).contains(&a), "{a} {b}");
-        }
-        assert!(same("xylophon").is_empty());
     }
 
     #[test]
