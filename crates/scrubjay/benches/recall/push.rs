@@ -20,8 +20,9 @@ const FOLDS: usize = 5;
 const PLACES: usize = 5;
 /// The share of prompts without a memory that may bring one all the same.
 const FALSE: f64 = 0.10;
-/// Signs that no prompt here speaks of keep their weight.
-const DAY: usize = 4;
+/// Signs that no prompt here can tell anything of keep their weight: no prompt names a day, and how many prompts of a set want
+/// a memory is the set's doing, not the store's.
+const KEPT: [usize; 2] = [4, 5];
 /// Memories of somebody else beside those of the file.
 const OTHERS: [usize; 3] = [0, 1_000, 100_000];
 /// In a large store only every so manyth prompt is asked.
@@ -59,14 +60,13 @@ pub fn measure(file: &Path, asked: &Asked) -> Result<(), Failure> {
         stores.push(bench.pairs(others));
     }
     let small = bench.small();
-    let fits: Vec<Fit> =
-        (0..FOLDS).map(|fold| bench.fit(&[&small, &stores[0], &stores[1], &stores[2]], Some(fold))).collect();
+    let fits: Vec<Fit> = (0..FOLDS).map(|fold| bench.fit(&stores[0], Some(fold))).collect();
     bench.tables(&stores[0], &fits);
     bench.calibration(
         &[("10", &small), ("as given", &stores[0]), ("1,000 more", &stores[1]), ("100,000 more", &stores[2])],
         &fits,
     );
-    println!("\nFitted on all prompts: {:?}", bench.fit(&[&small, &stores[0], &stores[1], &stores[2]], None));
+    println!("\nFitted on all prompts: {:?}", bench.fit(&stores[0], None));
     Ok(())
 }
 
@@ -142,21 +142,23 @@ impl Bench<'_> {
         if self.asked.meanings.is_some() { Vec::new() } else { pairs }
     }
 
-    /// Logistic regression by Newton's method, a little held back. Each store counts the same, a prompt of a sparse one more.
-    fn fit(&self, stores: &[&Vec<Pair>], without: Option<usize>) -> Fit {
+    /// Logistic regression by Newton's method, a little held back.
+    fn fit(&self, pairs: &[Pair], without: Option<usize>) -> Fit {
         const N: usize = SIGNS + 1;
         const RIDGE: f64 = 1.0;
         let mut weights = [0.0f64; N];
-        let fixed = f64::from(self.start.weights[DAY]);
+        let kept = |signs: &Signs| -> f64 {
+            KEPT.iter().map(|at| f64::from(signs.values()[*at] * self.start.weights[*at])).sum()
+        };
         for _ in 0..25 {
             let mut slope = [0.0; N];
             let mut bend = [[0.0; N]; N];
-            for pair in stores.iter().flat_map(|store| store.iter()) {
+            for pair in pairs {
                 if without.is_some_and(|fold| self.folds[pair.prompt] == fold) {
                     continue;
                 }
                 let x = inputs(&pair.signs);
-                let p = sigmoid(x.iter().zip(weights).map(|(x, w)| x * w).sum());
+                let p = sigmoid(kept(&pair.signs) + x.iter().zip(weights).map(|(x, w)| x * w).sum::<f64>());
                 for i in 0..N {
                     slope[i] += x[i] * (f64::from(u8::from(pair.wanted)) - p);
                     for j in 0..N {
@@ -176,7 +178,7 @@ impl Bench<'_> {
         for (at, weight) in fit.weights.iter_mut().enumerate() {
             *weight = weights[at + 1] as f32;
         }
-        fit.weights[DAY] = fixed as f32;
+        KEPT.iter().for_each(|at| fit.weights[*at] = self.start.weights[*at]);
         fit
     }
 
@@ -306,7 +308,7 @@ impl Bench<'_> {
 fn inputs(signs: &Signs) -> [f64; SIGNS + 1] {
     let mut inputs = [1.0; SIGNS + 1];
     for (at, value) in signs.values().into_iter().enumerate() {
-        inputs[at + 1] = f64::from(value);
+        inputs[at + 1] = if KEPT.contains(&at) { 0.0 } else { f64::from(value) };
     }
     inputs
 }

@@ -20,11 +20,11 @@ const FRAME_WORDS: usize = 2;
 /// The share of the shorter sentence that is in both.
 const FRAME: f32 = 0.5;
 /// Texts in other words that are as near as this are about the same.
-const ABOUT: f32 = 0.62;
+const ABOUT: f32 = 0.25;
 /// The same where the later one speaks of a change.
-const ABOUT_CHANGED: f32 = 0.4;
+const ABOUT_CHANGED: f32 = 0.15;
 /// A later text that is so much less likely wanted is about something else.
-const CONTEST: f32 = 0.25;
+const CONTEST: f32 = 0.05;
 /// Longer sentences are compared by their beginning.
 const LONGEST: usize = 48;
 /// Just above the one that is overtaken.
