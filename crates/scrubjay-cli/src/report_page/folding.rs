@@ -9,13 +9,13 @@ use crate::failure::Failure;
 use crate::paper::{counted, size};
 use crate::shelf::damage_in_words;
 use jiff::Timestamp;
+use scrubjay::context::budget_of;
 use scrubjay::ledger::book::{self, Book};
 use scrubjay::ledger::savings::{Account, Amount, Kind};
 use scrubjay::ledger::waterfall::Waterfall;
 use scrubjay::ledger::{Called, Layer, Row, health};
 use scrubjay::message::{Origin, SessionId, Usage};
 use scrubjay::prompt_cache::planner::Warmth;
-use scrubjay::tokens::Budget;
 use scrubjay::transcript::{
     Author, Call, Compaction, Damage, Entry, Extracted, Finding, Moment, Point, Record, Transcript, Trigger, Way,
     Writer, course,
@@ -51,7 +51,7 @@ impl SessionReport {
                 ended: transcript.records().last().map(|record| record.at),
                 questions: walked.asked.len() as u64,
             },
-            window: Budget::new(subject.window, used, subject.limits),
+            window: budget_of(subject.window, used, subject.settings, subject.limits),
             cache: cache(&ledger.records, &walked),
             requests: booked.requests(walked.requests),
             changes: walked.changes,

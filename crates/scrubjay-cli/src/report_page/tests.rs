@@ -96,6 +96,7 @@ impl Desk {
             price: &|_, _| Some(1.0),
             memory: None,
             proposals: &[],
+            settings: &self.settings,
             limits: &self.limits,
             zone: TimeZone::UTC,
         }

@@ -2,7 +2,7 @@
 //!
 //! What:   old results of tools that can be asked again are cleared: by us when it pays (mostly when the provider's cache
 //!         has expired anyway), by editing its cache, or by asking the provider to do it; at most one of the three.
-//! When:   before a request, on turns on which no compaction is due.
+//! When:   before a request: when the cache has expired anyway, and instead of a compaction where it makes room enough.
 //! Cost:   none, or one field of the request.
 //! Spares: layer 4, which would have to summarise them.
 //! Leaves: the newest results, thinking, everything people and models said, results of other tools, stored previews.
@@ -66,18 +66,53 @@ pub struct Clearing {
 
 /// Decide. Everything it looks at is handed in, and nothing is changed. Without a moment, nothing that was sent is weighed.
 pub fn step(view: &View, desk: &Desk, now: Option<&Situation>) -> Option<Step> {
-    let (settings, limits) = (&desk.settings, &desk.limits);
-    if server_clears(view) {
-        return None;
-    }
-    if settings.flag(&key::MICROCOMPACTION_CACHED) && desk.model.can(Ability::CacheEdits) {
-        return edits(view, limits);
+    if edits_cache(desk) {
+        return if server_clears(view) { None } else { edits(view, &desk.limits) };
     }
     let now = now?;
-    if !settings.flag(&key::MICROCOMPACTION_TIME) || bound(view, desk.model.as_ref()) {
+    if !clears_here(view, desk) {
         return None;
     }
-    clearing(view, settings, limits, now).map(Step::Clear)
+    clearing(view, &desk.settings, &desk.limits, now).map(Step::Clear)
+}
+
+/// Whether the provider drops results from its cache on our word.
+fn edits_cache(desk: &Desk) -> bool {
+    desk.settings.flag(&key::MICROCOMPACTION_CACHED) && desk.model.can(Ability::CacheEdits)
+}
+
+/// Whether we clear results ourselves: it is on, nobody else does it, and no thinking is bound to them.
+fn clears_here(view: &View, desk: &Desk) -> bool {
+    desk.settings.flag(&key::MICROCOMPACTION_TIME)
+        && !edits_cache(desk)
+        && !server_clears(view)
+        && !bound(view, desk.model.as_ref())
+}
+
+/// All old results, to make room in a window that is full. Whether the cache is cold says whose break it is.
+pub fn room(view: &View, desk: &Desk, warmth: Warmth) -> Option<Clearing> {
+    if !clears_here(view, desk) {
+        return None;
+    }
+    let stale = stale(view, desk.limits.clear_keep, &desk.limits);
+    let edit = edit(view, &stale, &desk.limits)?;
+    let because = if warmth == Warmth::Cold { Cause::Ttl } else { Cause::Us };
+    let results = stale.into_iter().map(|old| old.call).collect();
+    Some(Clearing { entry: Entry::Cleared { results, because }, edit, verdict: None })
+}
+
+/// Whether clearing would make room enough if the window were full now, so that nothing has to be summarised.
+pub fn suffices(view: &View, desk: &Desk) -> bool {
+    let budget = super::budget_of(desk.model.window(), view.count.total(), &desk.settings, &desk.limits);
+    room(view, desk, Warmth::Warm).is_some_and(|clearing| clearing.is_enough(&budget, &desk.limits))
+}
+
+impl Clearing {
+    /// Whether this alone brings the request well below the line.
+    pub fn is_enough(&self, budget: &Budget, limits: &Limits) -> bool {
+        let freed = self.edit.removed.saturating_sub(self.edit.added);
+        budget.used.saturating_sub(freed) <= budget.compaction.saturating_mul(limits.clear_alone_percent) / 100
+    }
 }
 
 /// How many old results the next cold cache lets go for nothing, and what they measure; nothing where clearing is off, where

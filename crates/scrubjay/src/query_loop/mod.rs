@@ -204,7 +204,7 @@ impl Session {
         self.hear_of_notes()?;
         self.hear_of_learning()?;
         self.hear_of_dreams()?;
-        if !self.compact_if_due(cancel).await? {
+        if !self.make_room_if_due(cancel).await? {
             self.plan_ahead(cancel).await?;
         }
         self.bring_back(cancel).await?;
@@ -431,6 +431,11 @@ impl Session {
         if last == Some(today) {
             return Ok(());
         }
+        self.say_the_date()
+    }
+
+    fn say_the_date(&mut self) -> Result<(), Error> {
+        let today = self.desk.clock.now().to_zoned(self.desk.zone.clone()).date();
         let words = prompts::date(&format!("{today} ({:?})", today.weekday()));
         self.say(Role::User, Origin::Reminder, vec![Block::text(words)])
     }

@@ -3,7 +3,7 @@
 use scrubjay::context::compaction::boundary::{NotCompacted, Part, Wish};
 use scrubjay::context::compaction::constraints;
 use scrubjay::desk::Desk;
-use scrubjay::errand::Errand;
+use scrubjay::errand::{EndsWhen, Errand};
 use scrubjay::event::Event;
 use scrubjay::gate::Gate;
 use scrubjay::hooks::Hooks;
@@ -298,7 +298,7 @@ async fn a_fork_never_compacts_whoever_asked_for_it() {
     let mut story = story.resume().unwrap();
     for source in ["session_notes", "compact", "extract", "dream", "select", "agent_summary"] {
         let (name, directive) = (source.to_owned(), "Look at it.".to_owned());
-        let errand = Errand { name, directive, gate: Gate::open(), turns: 3, receipt: Box::new(|_| None) };
+        let errand = Errand { name, directive, gate: Gate::open(), turns: 3, ends: EndsWhen::Silent, receipt: Box::new(|_| None) };
         story.session.send(errand).await.unwrap();
         assert!(story.session.transcript().view().compactions.is_empty(), "{source} compacted");
     }

@@ -1,7 +1,7 @@
 //! Whole sessions over real HTTP against the simulator: what the cache really does, what the API really refuses.
 
 use scrubjay::agents::{Definitions, Staff};
-use scrubjay::errand::{Ending, Errand};
+use scrubjay::errand::{Ending, EndsWhen, Errand};
 use scrubjay::gate::Gate;
 use scrubjay::ledger::Row;
 use scrubjay::limits::Limits;
@@ -109,6 +109,7 @@ async fn forks_read_their_parents_cache() {
             directive: format!("Do {name}."),
             gate: Gate::nothing("no tools"),
             turns: 2,
+            ends: EndsWhen::Silent,
             receipt: Box::new(|_| None),
         };
         let outcome = story.session.send(errand).await.unwrap();

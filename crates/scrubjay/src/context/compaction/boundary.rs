@@ -116,34 +116,46 @@ pub async fn plan(
     calls: &mut Vec<Call>,
     cancel: &CancellationToken,
 ) -> Result<Planned, NotCompacted> {
-    let Subject { view, desk, .. } = *subject;
-    if rounds::is_open(&view.history) {
-        return Err(NotCompacted::OpenRound);
+    if !subject.desk.model.is_a_mind() {
+        return plan_by_code(subject, wish).await;
     }
-    let desk = &desk.measuring(&view.count);
+    let desk = &subject.desk.measuring(&subject.view.count);
     let subject = &Subject { desk, ..*subject };
-    let stretch = stretch(&view.history, &wish.part)?;
-    let replaced = &view.history[stretch.clone()];
-    if replaced.len() < 2 {
-        return Err(NotCompacted::Nothing);
-    }
-    // Before a call is paid for: what may not be left out must fit.
-    let whole = view.unfolded(replaced);
-    extract::fits(&whole, &desk.limits)?;
-    let draft = if desk.model.is_a_mind() {
-        summariser::draft(subject, stretch, wish, calls, cancel).await?
-    } else {
-        let wholes = |message: &Message| subject.whole(message);
-        let text = extract::summarise(&whole, extract::room(&desk.limits), &wholes, &desk.limits)?.text;
-        let summary = subject.summary(replaced, &text);
-        Draft { stretch, author: Author::Extract, summary, beside: None }
-    };
+    let stretch = subject.stretch(wish)?;
+    let draft = summariser::draft(subject, stretch, wish, calls, cancel).await?;
     let mut planned = subject.checked(wish.trigger, draft).await?;
     planned.calls.clone_from(calls);
     Ok(planned)
 }
 
+/// The same without asking a model: code summarises what the record says.
+pub async fn plan_by_code(subject: &Subject<'_>, wish: &Wish) -> Result<Planned, NotCompacted> {
+    let desk = &subject.desk.measuring(&subject.view.count);
+    let subject = &Subject { desk, ..*subject };
+    let stretch = subject.stretch(wish)?;
+    let replaced = &subject.view.history[stretch.clone()];
+    let (whole, wholes) = (subject.view.unfolded(replaced), |message: &Message| subject.whole(message));
+    let text = extract::summarise(&whole, extract::room(&desk.limits), &wholes, &desk.limits)?.text;
+    let summary = subject.summary(replaced, &text);
+    subject.checked(wish.trigger, Draft { stretch, author: Author::Extract, summary, beside: None }).await
+}
+
 impl Subject<'_> {
+    /// The messages that a compaction would replace. What may not be left out must fit, before a call is paid for.
+    fn stretch(&self, wish: &Wish) -> Result<Range<usize>, NotCompacted> {
+        let history = &self.view.history;
+        if rounds::is_open(history) {
+            return Err(NotCompacted::OpenRound);
+        }
+        let stretch = stretch(history, &wish.part)?;
+        let replaced = &history[stretch.clone()];
+        if replaced.len() < 2 {
+            return Err(NotCompacted::Nothing);
+        }
+        extract::fits(&self.view.unfolded(replaced), &self.desk.limits)?;
+        Ok(stretch)
+    }
+
     /// The boundary around a summary: what stays, what comes back, what was lost. It must be worth it.
     pub(crate) async fn checked(&self, trigger: Trigger, draft: Draft) -> Result<Planned, NotCompacted> {
         let Subject { view, desk, .. } = *self;
