@@ -156,15 +156,19 @@ limits! {
     clear_fixed_gap_minutes = 60 "minutes" in "layer 2", 1..=100_000, Fixed, "the pause after which results are cleared when the setting asks for a fixed one";
     edit_results_from = 20 "results" in "layer 2", 2..=100_000, Fixed, "where the provider edits its cache: from so many results on the oldest are dropped";
     clear_alone_percent = 70 "percent" in "layer 2", 1..=100, Fixed, "of the compaction line: where clearing old results alone brings a request down to this, nothing is summarised";
-    server_clear_from = 180_000 "tokens" in "layer 2", 1_000..=100_000_000, Fixed, "where the provider clears: from this size of the request on";
-    server_clear_least = 140_000 "tokens" in "layer 2", 1_000..=100_000_000, Fixed, "where the provider clears: at least so much, because each clearing costs a rewrite; less where the prices say that less pays";
+    server_clear_margin = 5_000 "tokens" in "layer 2", 0..=1_000_000, Fixed, "where the provider clears: this far below the compaction line, so that it comes first";
+    server_rewrite_percent = 100 "percent" in "layer 2", 1..=10_000, Fixed, "of the compaction line that clearing by the provider may make us write again before the conversation is compacted instead: it writes anew at every result that leaves the newest";
+    server_thinking_keep = 2 "turns" in "layer 2", 1..=10_000, Higher, "of the newest whose thinking stays where the provider is asked to drop it";
+    server_clear_from = 180_000 "tokens" in "layer 2", 1_000..=100_000_000, Fixed, "with `context.policy = economy`, where the provider clears: from this size of the request on";
+    server_clear_least = 140_000 "tokens" in "layer 2", 1_000..=100_000_000, Fixed, "with `context.policy = economy`, where the provider clears: at least so much, because each clearing costs a rewrite; less where the prices say that less pays";
 
     notes_first_tokens = 10_000 "tokens" in "layer 3", 0..=10_000_000, Higher, "of conversation before notes are written for the first time";
     notes_every_tokens = 5_000 "tokens" in "layer 3", 1..=10_000_000, Higher, "more before they are written again";
     notes_every_calls = 3 "calls" in "layer 3", 0..=10_000, Higher, "of tools since the last time, unless the model has come to rest";
     notes_from_percent = 60 "percent" in "layer 3", 0..=100, Higher, "of the compaction line before a model writes notes: most conversations end earlier and need none";
-    notes_last_tokens = 30_000 "tokens" in "layer 3", 1_000..=10_000_000, Fixed, "before the compaction line at most, for the last notes of a model: what follows them is kept word for word, and more than `kept_most_tokens` cannot be";
-    notes_again_percent = 15 "percent" in "layer 3", 1..=100, Higher, "of the compaction line between two updates by a model";
+    notes_last_tokens = 20_000 "tokens" in "layer 3", 1_000..=10_000_000, Fixed, "before the compaction line, when a model writes its notes: what follows them is kept word for word, and of that more than `kept_most_tokens` cannot be";
+    notes_last_percent = 40 "percent" in "layer 3", 1..=100, Fixed, "at most, of the room behind the opening: where that is small, notes are written nearer to the line";
+    notes_room_percent = 50 "percent" in "layer 3", 1..=100, Fixed, "of the room behind the opening that a compaction from notes may leave filled; the summariser leaves less";
     notes_cost_percent = 5 "percent" in "layer 3", 0..=100, Lower, "of what the conversation itself has cost that all its notes by a model may cost; beyond that a compaction is left to the summariser";
     economy_notes_cost_percent = 1 "percent" in "layer 3", 0..=100, Lower, "the same with `context.policy = economy`, where code keeps the notes otherwise";
     notes_update_tokens = 2_000 "tokens" in "layer 3", 0..=1_000_000, Fixed, "that a model is expected to read anew and to write for one update, besides the conversation";

@@ -22,6 +22,7 @@ struct Desk {
     book: Book,
     now: Timestamp,
     limits: Limits,
+    settings: Settings,
 }
 
 fn usage(cache_read: u64, cache_write_5m: u64) -> Usage {
@@ -36,7 +37,8 @@ impl Desk {
             Began { format: FORMAT, session: "s1".into(), dir: "/".into(), version: "t".into(), forked_from: None };
         let transcript = Transcript::create(&path, began, now, Arc::new(limits.clone())).unwrap();
         let book = Book::open(&Book::path_of(&path), &limits).unwrap();
-        Self { folder, transcript, book, now, limits }
+        let settings = Settings::resolve(&Sources::default());
+        Self { folder, transcript, book, now, limits, settings }
     }
 
     fn path(&self) -> PathBuf {

@@ -6,6 +6,7 @@
 
 use super::session::{Piece, Scale, Session, Step, Tool, What};
 use jiff::{SignedDuration, Timestamp};
+use scrubjay::context::session_notes::last_notes_from;
 use scrubjay::context::{budget_of, microcompaction, tool_results};
 use scrubjay::foreign::Agent;
 use scrubjay::limits::Limits;
@@ -353,8 +354,8 @@ impl Window<'_> {
     /// said and they cost next to nothing, and code keeps them otherwise.
     fn note(&mut self) {
         let limits = self.terms.limits;
-        let (line, faithful) = (self.terms.budget.compaction, self.terms.is_faithful());
-        let last = line.saturating_sub(limits.notes_last_tokens.min(line / 5));
+        let faithful = self.terms.is_faithful();
+        let last = last_notes_from(&self.terms.budget, self.terms.scale.base, limits);
         let is_due = if faithful {
             self.total >= last && self.total.saturating_sub(self.notes.since) < last && !self.clearing_suffices()
         } else {

@@ -1,9 +1,9 @@
 //! Layer 3: session notes.
 //!
 //! What:   one Markdown file a session, in ten fixed sections, that always says where things stand.
-//! When:   after a reply, also in the middle of a tool loop. By a model once the conversation nears the compaction line, and
-//!         once more shortly before it; by code from the start until then, and alone where there is no model.
-//! Cost:   one forked call or two for each compaction they spare, a small share of the conversation; by code nothing.
+//! When:   after a reply, also in the middle of a tool loop. By a model shortly before the compaction line; by code from the
+//!         start until then, and alone where there is no model.
+//! Cost:   one forked call for each compaction it spares, a small share of the conversation; by code nothing.
 //! Spares: layer 4: notes that are ready become the summary without a call.
 //! Leaves: the headings and italic lines of the template; an update that broke them is rejected.
 
@@ -15,7 +15,8 @@ use crate::desk::Desk;
 use crate::digest::Digest;
 use crate::errand::{EndsWhen, Errand};
 use crate::gate::Gate;
-use crate::message::{Message, MessageId, Origin, Usage};
+use crate::limits::Limits;
+use crate::message::{Message, Origin, Usage};
 use crate::paths;
 use crate::secrets;
 use crate::settings::{ContextPolicy, key};
@@ -69,7 +70,7 @@ pub fn may_keep(view: &View, desk: &Desk) -> bool {
 /// Enough words since the last time, and either some tools were used or the model has come to rest.
 fn enough_was_said(view: &View, desk: &Desk) -> bool {
     let limits = &view.count.in_estimates(&desk.limits);
-    let since = since(view, view.noted.as_ref().map(|noted| &noted.upto));
+    let since = since(view);
     let enough = match &view.noted {
         None => conversation(view) >= limits.notes_first_tokens,
         Some(_) => rounds::weight(since, limits) >= limits.notes_every_tokens,
@@ -79,32 +80,37 @@ fn enough_was_said(view: &View, desk: &Desk) -> bool {
     enough && (calls >= limits.notes_every_calls || resting.is_some_and(|last| last.tool_uses().next().is_none()))
 }
 
-/// Whether a model is to write them: a compaction comes near, clearing old results would not spare it, and it costs little
-/// against the conversation. The last update before the line counts most, so an earlier one is made only where both are
-/// affordable.
+/// Whether a model is to write them: a compaction is near and the notes do not reach that far yet, clearing old results would
+/// not spare it, and they cost little against the conversation. Earlier notes would only be written again.
 fn is_due_by_model(view: &View, desk: &Desk) -> bool {
-    let (window, limits) = (desk.model.window(), &desk.limits);
-    let Budget { used, compaction: line, .. } =
-        super::budget_of(window, view.count.total(), &desk.settings, &desk.limits);
-    if used < line.saturating_mul(limits.notes_from_percent) / 100 {
-        return false;
-    }
-    let since = view.count.fitted(rounds::weight(since(view, view.written.as_ref()), limits));
-    let last = line.saturating_sub(limits.notes_last_tokens.min(line / 5));
-    let covered = used.saturating_sub(since);
-    let updates = if used >= last {
-        (covered < last).then_some(1)
-    } else {
-        let first = view.written.is_none();
-        (first || since >= line.saturating_mul(limits.notes_again_percent) / 100).then_some(2)
-    };
-    updates.is_some_and(|updates| {
-        is_affordable(view, desk, updates, limits.notes_cost_percent) && !microcompaction::suffices(view, desk)
-    })
+    let limits = &desk.limits;
+    let budget = super::budget_of(desk.model.window(), view.count.total(), &desk.settings, limits);
+    let from = last_notes_from(&budget, view.count.opening(), limits);
+    budget.used >= from
+        && covered(view) < from
+        && is_affordable(view, desk, 1, limits.notes_cost_percent)
+        && !microcompaction::suffices(view, desk)
 }
 
-/// What was said after a message; everything where it is not there.
-fn since<'a>(view: &'a View, covered: Option<&MessageId>) -> &'a [Arc<Message>] {
+/// How full the window is when notes are written that a compaction will start from: a little before the line. Of a small room
+/// behind a large opening it is a share.
+pub fn last_notes_from(budget: &Budget, opening: u64, limits: &Limits) -> u64 {
+    let line = budget.compaction;
+    let room = line.saturating_sub(opening);
+    let before = limits.notes_last_tokens.min(room.saturating_mul(limits.notes_last_percent) / 100);
+    line.saturating_sub(before).max(line.saturating_mul(limits.notes_from_percent) / 100)
+}
+
+/// How far notes of the model reach, as the window was then; nothing where a compaction has replaced that since.
+fn covered(view: &View) -> u64 {
+    let noted = view.noted.as_ref().filter(|noted| noted.by == Writer::Model);
+    let stands = |noted: &&Noted| view.history.iter().any(|message| message.id == noted.upto);
+    noted.filter(stands).map_or(0, |noted| noted.tokens.saturating_add(view.count.opening()))
+}
+
+/// What was said after the notes' last message.
+fn since(view: &View) -> &[Arc<Message>] {
+    let covered = view.noted.as_ref().map(|noted| &noted.upto);
     let at = covered.and_then(|id| view.history.iter().position(|message| message.id == *id));
     &view.history[at.map_or(0, |at| at + 1)..]
 }
@@ -227,12 +233,10 @@ pub fn accept(file: &Path, before: &str, desk: &Desk) -> Result<(), String> {
 pub fn keep(view: &View, said: &[Arc<Message>], folder: &Path, desk: &Desk) -> io::Result<()> {
     let (file, limits) = (place(folder), &view.count.in_estimates(&desk.limits));
     let written = view.written.as_ref().and_then(|id| said.iter().position(|message| message.id == *id));
+    let before = current(&file, desk)?;
     let text = match written {
         None => keeper::notes(template_of(desk), said, limits),
-        Some(at) => {
-            let since = keeper::notes(template_of(desk), &said[at + 1..], limits);
-            template::continued(&current(&file, desk)?, &since)
-        }
+        Some(at) => template::continued(&before, &keeper::notes(template_of(desk), &said[at + 1..], limits)),
     };
     write(&file, &text)
 }

@@ -7,6 +7,7 @@ use crate::context::microcompaction::{self, Clearing};
 use crate::context::{self, Full};
 use crate::desk::Desk;
 use crate::hooks::{HookEvent, Moment};
+use crate::ledger::{Layer, Row};
 use crate::message::MessageId;
 use crate::model::ModelError;
 use crate::prompt_cache::planner::Verdict;
@@ -84,7 +85,7 @@ impl Session {
     /// cheapest layer first. A failure is recorded and the turn goes on.
     pub(super) async fn make_room_if_due(&mut self, cancel: &CancellationToken) -> Result<bool, Error> {
         let budget = context::budget(&self.transcript, &self.desk);
-        if budget.used <= budget.compaction {
+        if budget.used <= budget.compaction && !self.clearing_is_dear(&budget) {
             return Ok(false);
         }
         // One break before a request at most: what still fits can wait for the next one. Folds join one that is not sent.
@@ -101,6 +102,25 @@ impl Session {
             }
         }
         Ok(true)
+    }
+
+    /// Whether the provider's clearing has made us write so much again that a compaction is cheaper. It clears anew at every
+    /// request, and large results that leave the newest one by one are a rewrite each.
+    fn clearing_is_dear(&self, budget: &Budget) -> bool {
+        if self.transcript.view().server_cleared == 0 {
+            return false;
+        }
+        let is_compaction = |row: &&Row| {
+            matches!(row, Row::Removed(removed) if matches!(removed.layer, Layer::Compaction | Layer::SessionNotes))
+        };
+        let since = self.ledger().iter().rev().take_while(|row| !is_compaction(row));
+        let rewritten: u64 = since
+            .filter_map(|row| match row {
+                Row::Rewrote(share) if share.layer == Layer::Microcompaction => Some(share.tokens),
+                _ => None,
+            })
+            .sum();
+        rewritten > budget.compaction.saturating_mul(self.desk.limits.server_rewrite_percent) / 100
     }
 
     /// Layer 2 in the place of a compaction: where clearing old results alone makes room enough, or nothing else may.
@@ -184,7 +204,9 @@ impl Session {
             self.transcript.append(entry, self.desk.clock.now())?;
         }
         self.desk.events.notice(format!("the conversation was not compacted: {reason}"));
-        if self.resting() && self.desk.model.is_a_mind() {
+        let made = &self.transcript.view().compactions;
+        let is_known = made.iter().any(|(_, compaction)| compaction.author == Author::Extract);
+        if self.resting() && self.desk.model.is_a_mind() && !is_known {
             self.desk.events.notice(format!(
                 "the model failed {} times in a row to summarise; the next summary is made without it",
                 self.desk.limits.compaction_strikes
@@ -215,8 +237,6 @@ impl Session {
         let model = self.desk.model.name().to_owned();
         let heard = self.hear(&Moment::SessionStart { source: "compact", model: &model }, cancel).await?;
         self.add_context(HookEvent::SessionStart, heard.context)?;
-        // The message that told it has been replaced.
-        self.say_the_date()?;
         Ok(Compacted { before, after })
     }
 

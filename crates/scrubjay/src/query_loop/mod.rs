@@ -431,12 +431,7 @@ impl Session {
         if last == Some(today) {
             return Ok(());
         }
-        self.say_the_date()
-    }
-
-    fn say_the_date(&mut self) -> Result<(), Error> {
-        let today = self.desk.clock.now().to_zoned(self.desk.zone.clone()).date();
-        let words = prompts::date(&format!("{today} ({:?})", today.weekday()));
+        let words = self.desk.todays_date();
         self.say(Role::User, Origin::Reminder, vec![Block::text(words)])
     }
 

@@ -158,7 +158,9 @@ impl Session {
         let subject = self.subject(folder.as_deref());
         let planned = session_notes::compaction(&subject).await;
         let line = context::budget(&self.transcript, &self.desk).compaction;
-        Ok(planned.filter(|planned| planned.after <= line))
+        let opening = self.transcript.view().count.opening();
+        let room = line.saturating_sub(opening).saturating_mul(self.desk.limits.notes_room_percent) / 100;
+        Ok(planned.filter(|planned| planned.after <= opening.saturating_add(room)))
     }
 
     /// Wait for background work that is running and record what it did; more may start afterwards. Whether nothing runs.

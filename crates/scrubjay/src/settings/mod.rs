@@ -114,17 +114,14 @@ impl Amount {
         }
     }
 
-    /// `120000`, `120_000`, `120k` or `60 %`.
+    /// `120000`, `120_000` or `60 %`.
     fn parse(text: &str) -> Option<Self> {
         let text = text.trim().replace('_', "");
         let number = |digits: &str| digits.trim().parse::<u64>().ok().filter(|number| *number > 0);
         if let Some(share) = text.strip_suffix('%') {
             return number(share).filter(|share| *share <= 100).map(Self::Percent);
         }
-        match text.strip_suffix(['k', 'K']) {
-            Some(thousands) => number(thousands)?.checked_mul(1_000).map(Self::Tokens),
-            None => number(&text).map(Self::Tokens),
-        }
+        number(&text).map(Self::Tokens)
     }
 
     /// Whether it is certainly no more than another one: two units cannot be compared without a window.

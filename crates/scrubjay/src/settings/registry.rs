@@ -196,7 +196,8 @@ settings! {
     TOOL_RESULTS = layer!("tool_results", "TOOL_RESULTS", true, "layer 1: large tool results go to disk");
     MICROCOMPACTION_TIME = layer!("microcompaction_time", "MICROCOMPACTION_TIME", true, "layer 2: clear old results when it pays, mostly because the cache is certainly cold");
     MICROCOMPACTION_CACHED = layer!("microcompaction_cached", "MICROCOMPACTION_CACHED", false, "layer 2: drop old results from the cached prefix");
-    MICROCOMPACTION_API = layer!("microcompaction_api", "MICROCOMPACTION_API", true, "layer 2: ask the provider to clear, where it can");
+    MICROCOMPACTION_API = layer!("microcompaction_api", "MICROCOMPACTION_API", true, "layer 2: ask the provider to clear, where it can; without a word of yours only where thinking is bound");
+    MICROCOMPACTION_THINKING = layer!("microcompaction_thinking", "MICROCOMPACTION_THINKING", false, "layer 2: ask the provider to drop old thinking, where it can");
     SESSION_NOTES = layer!("session_notes", "SESSION_NOTES", true, "layer 3: a running summary of the session");
     NOTES_COMPACTION = layer!("notes_compaction", "NOTES_COMPACTION", true, "layer 3: compact from the notes, without a model");
     COMPACTION = layer!("compaction", "COMPACTION", true, "layer 4: summarise when the window is nearly full").aliases(&["autoCompactEnabled"]);

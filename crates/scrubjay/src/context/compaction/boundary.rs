@@ -3,6 +3,7 @@
 
 use super::extract::{self, TooSmall};
 use super::{fidelity, quotes, restore, rounds, summariser};
+use crate::context;
 use crate::desk::Desk;
 use crate::message::{Block, Kind, Message, MessageId, Origin, Role, SessionId};
 use crate::model::{Ability, ModelError};
@@ -135,7 +136,11 @@ pub async fn plan_by_code(subject: &Subject<'_>, wish: &Wish) -> Result<Planned,
     let stretch = subject.stretch(wish)?;
     let replaced = &subject.view.history[stretch.clone()];
     let (whole, wholes) = (subject.view.unfolded(replaced), |message: &Message| subject.whole(message));
-    let text = extract::summarise(&whole, extract::room(&desk.limits), &wholes, &desk.limits)?.text;
+    // It is the last resort, so it has to be smaller whatever the limits say.
+    let budget = context::budget_of(desk.model.window(), 0, &desk.settings, &desk.limits);
+    let most = budget.compaction.saturating_mul(desk.limits.text_bytes_per_token) / 3;
+    let room = extract::room(&desk.limits).min(usize::try_from(most).unwrap_or(usize::MAX));
+    let text = extract::summarise(&whole, room, &wholes, &desk.limits)?.text;
     let summary = subject.summary(replaced, &text);
     subject.checked(wish.trigger, Draft { stretch, author: Author::Extract, summary, beside: None }).await
 }
@@ -162,6 +167,7 @@ impl Subject<'_> {
         let Draft { stretch, author, summary, beside } = draft;
         let [first, .., last] = &view.history[stretch.clone()] else { return Err(NotCompacted::Nothing) };
         let (restored, brought) = restore::restored(self, &stretch).await;
+        let date = self.date_again(&stretch);
         let (marks, tail) = (self.marks(&stretch, &summary), stretch.end < view.history.len());
         let is_bound = desk.model.can(Ability::BoundThinking) && !self.stays_valid(&stretch, &summary);
         let mut compaction = Compaction {
@@ -169,7 +175,7 @@ impl Subject<'_> {
             author,
             first: first.id.clone(),
             last: last.id.clone(),
-            restored: beside.into_iter().chain(self.instructions(&summary)).chain(restored).collect(),
+            restored: beside.into_iter().chain(self.instructions(&summary)).chain(restored).chain(date).collect(),
             before: view.count.total(),
             without_thinking: tail && is_bound,
             without_pictures: tail && !is_services(&summary),
@@ -211,6 +217,20 @@ impl Subject<'_> {
         let history = &self.view.history;
         let changes = history.get(stretch.end).is_none_or(|next| next.role != history[stretch.end - 1].role);
         is_services(summary) && changes
+    }
+
+    /// Today's date, where the message that told it is replaced.
+    fn date_again(&self, stretch: &Range<usize>) -> Option<Arc<Message>> {
+        let (history, words) = (&self.view.history, self.desk.todays_date());
+        let kept = history[..stretch.start].iter().chain(&history[stretch.end..]);
+        let is_told = kept.into_iter().any(|message| message.origin == Origin::Reminder && message.text() == words);
+        let replaced = &history[stretch.clone()];
+        (!is_told).then(|| {
+            let last = replaced.last().map(|last| last.id.as_str()).unwrap_or_default();
+            let id = crate::transcript::derived_id(self.session, &format!("date after {last}"));
+            let (role, origin, at) = (Role::User, Origin::Reminder, self.desk.clock.now());
+            Arc::new(Message { id, role, origin, at, blocks: vec![Block::text(words)] })
+        })
     }
 
     /// What every conversation here begins with comes back where a service's summary has taken its place.
