@@ -5,6 +5,7 @@ use super::facts::{
     Boundary, Cache, Calls, Card, Event, LONGEST, Lost, Miss, Money, Net, Request, SessionReport, Step, told,
 };
 use super::remembering;
+use crate::compaction::author;
 use crate::failure::Failure;
 use crate::paper::{counted, size};
 use crate::shelf::damage_in_words;
@@ -17,7 +18,7 @@ use scrubjay::ledger::{Called, Layer, Row, health};
 use scrubjay::message::{Origin, SessionId, Usage};
 use scrubjay::prompt_cache::planner::Warmth;
 use scrubjay::transcript::{
-    Author, Call, Compaction, Damage, Entry, Extracted, Finding, Moment, Point, Record, Transcript, Trigger, Way,
+    Call, Compaction, Damage, Entry, Extracted, Finding, Moment, Point, Record, Transcript, Trigger, Way,
     Writer, course,
 };
 use std::collections::BTreeMap;
@@ -205,14 +206,6 @@ fn trigger(trigger: Trigger) -> &'static str {
     match trigger {
         Trigger::Auto => "automatically",
         Trigger::Manual => "on request",
-    }
-}
-
-fn author(author: Author) -> &'static str {
-    match author {
-        Author::Notes => "the session's notes",
-        Author::Model => "a model",
-        Author::Extract => "code",
     }
 }
 

@@ -7,6 +7,7 @@ use scrubjay::ledger::{Called, Certainty, Layer, Rates, Removed, Row, Sent};
 use scrubjay::message::{Block, Origin, Role, StopReason};
 use scrubjay::prompt_cache::fingerprint::Break;
 use scrubjay::prompt_cache::planner::Warmth;
+use scrubjay::settings::Sources;
 use scrubjay::transcript::{
     Author, Began, Call, Cause, Compaction, Entry, FORMAT, Finding, Marks, Report, Transcript, Trigger, What,
 };

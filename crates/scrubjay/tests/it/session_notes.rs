@@ -26,18 +26,19 @@ pub(crate) fn wants_notes(prompt: &Prompt) -> bool {
 }
 
 /// The file named in the errand.
-fn notes_file(prompt: &Prompt) -> String {
+pub(crate) fn notes_file(prompt: &Prompt) -> String {
     let text = prompt.history.iter().rev().find(|m| m.text().contains("The notes are in ")).unwrap().text();
     text.split("The notes are in ").nth(1).unwrap().split(" and read now").next().unwrap().to_owned()
 }
 
 /// Writes a line below the heading of the current state, as a good fork does.
 pub(crate) fn good_note(prompt: &Prompt) -> Turn {
-    let old = "_What is being done at this moment, what is unfinished, what comes next_";
     let already_edited = prompt.history.last().unwrap().tool_results().next().is_some();
-    if already_edited {
-        return Turn::text("noted");
-    }
+    if already_edited { Turn::text("noted") } else { edit_note(prompt) }
+}
+
+pub(crate) fn edit_note(prompt: &Prompt) -> Turn {
+    let old = "_What is being done at this moment, what is unfinished, what comes next_";
     let new = format!("{old}\nHiding seeds, {} messages in.", prompt.history.len());
     Turn::call("Edit", json!({ "file_path": notes_file(prompt), "old_string": old, "new_string": new }))
 }
