@@ -331,7 +331,7 @@ impl Here {
         let (mut known, mut homes) = (HashMap::new(), HashMap::new());
         for entry in &memory.scan().entries {
             known.insert(entry.digest.as_str().to_owned(), entry.path.clone());
-            for source in memory.rests_on(&entry.path).into_iter().flat_map(|basis| &basis.sources) {
+            for source in memory.basis_of(entry).into_iter().flat_map(|basis| &basis.sources) {
                 known.insert(source.message.clone(), entry.path.clone());
                 if source.speaker == Speaker::File {
                     homes.insert(PathBuf::from(&source.quote), entry.path.clone());

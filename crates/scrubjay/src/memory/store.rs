@@ -323,8 +323,12 @@ impl Memory {
 
     /// What a memory rests on, as far as anybody said.
     pub fn rests_on(&self, path: &str) -> Option<&Basis> {
-        let entry = self.scan.get(path)?;
-        self.provenance.basis(path, &entry.digest)
+        self.basis_of(self.scan.get(path)?)
+    }
+
+    /// The same for a memory that was just looked at: whoever goes through all of them looks none up.
+    pub fn basis_of(&self, entry: &Entry) -> Option<&Basis> {
+        self.provenance.basis(&entry.path, &entry.digest)
     }
 
     /// A memory as it is now, with the header an edit of it is based on.
