@@ -72,7 +72,7 @@ async fn named(workplace: &Workplace, name: &str) -> Result<Arc<dyn Model>, Stri
 }
 
 /// The model that puts into words what agents are doing: the small one that is set, or the cheapest of the same provider.
-async fn small(workplace: &Workplace, service: Option<&Service>, paper: &Paper) -> Option<Arc<dyn Model>> {
+pub(crate) async fn small(workplace: &Workplace, service: Option<&Service>, paper: &Paper) -> Option<Arc<dyn Model>> {
     if !workplace.settings.flag(&key::AGENT_SUMMARY) {
         return None;
     }

@@ -22,6 +22,7 @@ mod results;
 mod sandbox;
 mod scan;
 mod scopes;
+mod small_models;
 mod stage;
 mod stumbles;
 mod surfaces;
