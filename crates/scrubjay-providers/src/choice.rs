@@ -272,10 +272,8 @@ impl Plan {
         let named = chosen.or(defaults.model.as_deref()).ok_or(ConnectError::NoModel(label))?.to_owned();
         let entry = catalogue.find(&named).cloned().unwrap_or(Entry { model: None, ..defaults });
         let is_long_already = entry.window.is_some_and(|size| size >= limits.long_window);
-        let long = match has_long_suffix(&named) && !is_long_already {
-            true => LongWindow::ByRequest,
-            false => LongWindow::AsIs,
-        };
+        let is_asked_for = has_long_suffix(&named) && !is_long_already;
+        let long = if is_asked_for { LongWindow::ByRequest } else { LongWindow::AsIs };
         let betas = anthropic::betas(choice.betas.iter().chain(&custom.betas).chain(&entry.betas), long);
         let known = Known {
             window: catalogue.window(&named, &betas, choice.window, limits),
