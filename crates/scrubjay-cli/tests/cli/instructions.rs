@@ -5,6 +5,7 @@ use crate::terminal::Terminal;
 use scrubjay::transcript::{Entry, Transcript};
 use scrubjay_testkit::simulator::{Script, Simulator, text};
 use std::fs;
+use std::path::PathBuf;
 
 const CTRL_D: &str = "\u{4}";
 
@@ -24,7 +25,8 @@ fn beside(stage: &Stage, name: &str, text: &str) -> String {
 
 /// Let the last request of a session be hours ago, as if nobody had gone on with it since.
 fn let_it_lie(stage: &Stage) {
-    let path = stage.transcripts().pop().unwrap();
+    let asked = |path: &PathBuf| fs::read_to_string(path).unwrap().contains("afresh");
+    let path = stage.transcripts().into_iter().find(asked).unwrap();
     let limits = std::sync::Arc::new(scrubjay::limits::Limits::default());
     let id = scrubjay::message::SessionId::new(path.file_stem().unwrap().to_str().unwrap());
     let (old, _) = Transcript::peek(&path, id.clone(), limits.clone()).unwrap();
