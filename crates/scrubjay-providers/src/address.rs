@@ -63,7 +63,7 @@ impl Address {
     pub(crate) fn read_exact(text: &str) -> Result<Self, AddressError> {
         let address = Self::read(text)?;
         let path = text.trim().trim_end_matches('/');
-        let is_exact = address.root.path().trim_end_matches('/') != "" && !path.ends_with("/v1");
+        let is_exact = !address.root.path().trim_end_matches('/').is_empty() && !path.ends_with("/v1");
         Ok(Self { is_exact, ..address })
     }
 
