@@ -65,7 +65,7 @@ async fn named(workplace: &Workplace, name: &str) -> Result<Arc<dyn Model>, Stri
     // `sonnet` is a word of another program for whatever it thinks best.
     let is_nickname = !name.contains(['-', '.', ':', '/']);
     let known = service::catalogue(workplace).map_err(|failure| failure.to_string())?;
-    if is_nickname && known.find(name).is_none() && workplace.settings.text(&key::BASE_URL).is_empty() {
+    if is_nickname && known.find(name).is_none() && !service::is_elsewhere(workplace) {
         return Err(format!("`{name}` is no model's whole name"));
     }
     Service::connect(workplace, Some(name)).await.map(|service| service.model).map_err(|failure| failure.to_string())

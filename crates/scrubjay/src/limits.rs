@@ -134,6 +134,7 @@ limits! {
     image_tokens = 2_000 "tokens" in "estimate", 1..=1_000_000, Fixed, "an image or document is billed by area or page, not by bytes";
 
     max_output = 32_000 "tokens" in "request", 1..=1_000_000, Fixed, "room for one reply; a model's own maximum lowers it";
+    min_output = 4_000 "tokens" in "request", 1..=1_000_000, Fixed, "where the window has less than `max_output` left, a request asks for less, down to this or a quarter of what it wanted; with less than that the conversation is compacted instead";
     cut_stream_resumes = 2 "times" in "request", 0..=20, Lower, "a reply cut in the middle is continued this often before it is an error";
     rounds_per_question = 200 "rounds" in "request", 1..=100_000, Lower, "a loop that has not answered by then is stopped and says so";
     parallel_tools = 8 "calls" in "request", 1..=256, Lower, "read-only tools that run at the same time";

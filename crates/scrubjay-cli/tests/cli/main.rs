@@ -10,6 +10,7 @@ mod commands;
 mod compaction;
 mod demo;
 mod dreaming;
+mod gateways;
 mod hiding;
 mod instructions;
 mod jobs;

@@ -207,6 +207,7 @@ impl Session {
         if !self.make_room_if_due(cancel).await? {
             self.plan_ahead(cancel).await?;
         }
+        self.begin_anew()?;
         self.bring_back(cancel).await?;
         self.hear_of_agents()?;
         self.warn_if_nearly_full();

@@ -323,6 +323,25 @@ impl Settings {
         }
     }
 
+    /// Take back what a repository said about a setting: what holds without it counts, and the user is told why.
+    pub fn take_back(&mut self, setting: &Setting, without: &Self, why: &str) {
+        let Some(chosen) = self.chosen.remove(setting.key) else { return };
+        let value = chosen.value.as_str().map_or_else(|| chosen.value.to_string(), str::to_owned);
+        let file = chosen.file.as_deref().map(|file| format!(" (`{}`)", gather::plain(&file.to_string_lossy())));
+        self.warnings.push(format!(
+            "{}{} sets `{}` to `{}`, but {why}, so it is ignored; you can set it yourself",
+            chosen.source.name(),
+            file.unwrap_or_default(),
+            setting.key,
+            gather::plain(&value)
+        ));
+        let Chosen { source, file, .. } = chosen;
+        self.refused.push(Refused { key: setting.key.to_owned(), value, source, file, why: why.to_owned() });
+        if let Some(own) = without.chosen.get(setting.key) {
+            self.chosen.insert(setting.key.to_owned(), own.clone());
+        }
+    }
+
     /// Every value that its source may not set, and what holds instead.
     pub fn refused(&self) -> Vec<(&Refused, String)> {
         let rows = self.rows();

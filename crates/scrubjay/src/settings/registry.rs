@@ -229,6 +229,8 @@ settings! {
 
     PROVIDER = text("provider", "", "which service answers; none is offline").environment(&["SCRUBJAY_PROVIDER"]).user_only().once_per_session();
     BASE_URL = text("base_url", "", "where that service is").environment(&["SCRUBJAY_BASE_URL"]).user_only().once_per_session();
+    BETAS = list("betas", "betas that requests of the Messages dialect name").environment(&["SCRUBJAY_BETAS", "ANTHROPIC_BETAS"]).user_only().once_per_session();
+    MODEL_WINDOW = Setting::new("model_window", Kind::Number(0..=100_000_000), Unset::Number(0), "how many tokens a model holds that no table knows; 0 asks its service").environment(&["SCRUBJAY_MODEL_WINDOW"]).not_repository().once_per_session();
     API_KEY_COMMAND = text("api_key_command", "", "a command that prints the key").environment(&["SCRUBJAY_API_KEY_COMMAND"]).aliases(&["apiKeyHelper"]).user_only();
     MODEL = text("model", "", "the model that answers").environment(&["SCRUBJAY_MODEL"]).once_per_session();
     SMALL_MODEL = text("small_model", "", "a cheap model for choices and labels").environment(&["SCRUBJAY_SMALL_MODEL"]).not_repository();

@@ -196,6 +196,30 @@ async fn a_prompt_that_is_too_long_for_the_service_is_a_clear_error() {
     story.ask("Hello?").await.unwrap();
 }
 
+// spec: Q2
+// spec: C7
+#[tokio::test]
+async fn no_room_for_a_reply_leads_to_a_compaction() {
+    let full = "input length and `max_tokens` exceed context limit: 199759 + 32000 > 200000, decrease input length or \
+                `max_tokens` and try again";
+    let script = (0..4)
+        .fold(Script::new(), |script, n| {
+            script.reply(text(format!("Answer {n}. {}", "All is well so far. ".repeat(200))))
+        })
+        .reply(error(400, "invalid_request_error", full))
+        .reply(text("<summary>\n1. Primary Request and Intent:\n   Four questions.\n</summary>"))
+        .otherwise(text("Fits now."));
+    let simulator = Simulator::start(script).await.unwrap();
+    let mut story = story(&simulator, "claude-haiku-4-5");
+    for n in 0..4 {
+        story.ask(&format!("Question {n}?")).await.unwrap();
+    }
+    assert_eq!(story.ask("And now?").await.unwrap().text, "Fits now.");
+    assert_eq!(story.session.transcript().view().compactions.len(), 1);
+    let error = ModelError::PromptTooLong { over_by: None }.to_string();
+    assert!(["/compact", "/clear", "/model"].iter().all(|way| error.contains(way)), "{error}");
+}
+
 // spec: X8
 #[tokio::test]
 async fn a_wrong_key_is_told_without_the_key_and_the_next_question_works() {
