@@ -270,9 +270,9 @@ fn without_frame(text: &str) -> &str {
     inside(&prompts::summary(HOLE), text).unwrap_or(text)
 }
 
-fn author(author: Author) -> &'static str {
+pub(crate) fn author(author: Author) -> &'static str {
     match author {
-        Author::Notes => "the session's notes",
+        Author::Notes => "the session notes the model wrote",
         Author::Model => "the model",
         Author::Extract => "code, without a model",
     }

@@ -18,7 +18,7 @@ impl Environment {
     /// without keys stays open to debuggers.
     pub(crate) fn close(&self) {
         #[cfg(target_os = "linux")]
-        if scrubjay_providers::KEY_NAMES.iter().any(|name| self.is_set(name)) {
+        if scrubjay_providers::SECRET_NAMES.iter().any(|name| self.is_set(name)) {
             use rustix::process::{DumpableBehavior, set_dumpable_behavior};
             // Where the system refuses, the rest still holds.
             set_dumpable_behavior(DumpableBehavior::NotDumpable).unwrap_or_default();

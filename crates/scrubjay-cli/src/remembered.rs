@@ -68,7 +68,7 @@ pub(crate) fn place(workplace: &Workplace) -> Result<Place, Failure> {
 
 /// The model that chooses among memories: the one that is set for it, or the small one. Where the user only switched choosing on,
 /// the cheapest of the same provider, or else the main one.
-async fn chooser(workplace: &Workplace, service: &Service, paper: &Paper) -> Option<Arc<dyn Model>> {
+pub(crate) async fn chooser(workplace: &Workplace, service: &Service, paper: &Paper) -> Option<Arc<dyn Model>> {
     let settings = &workplace.settings;
     let named = [&key::MODEL_FOR_SELECTING, &key::SMALL_MODEL].map(|setting| settings.text(setting));
     let Some(name) = named.into_iter().find(|name| !name.is_empty()) else {

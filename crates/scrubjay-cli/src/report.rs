@@ -2,11 +2,11 @@
 
 use crate::paper::{Ink, Tone, dollars, grouped, percent, short};
 use crate::service::Service;
+use crate::workplace::Workplace;
 use jiff::Timestamp;
 use scrubjay::clock::{age_in_days, age_in_words};
-use scrubjay::limits::Limits;
+use scrubjay::context::budget_of;
 use scrubjay::message::Usage;
-use scrubjay::tokens::Budget;
 use scrubjay::transcript::{Spent, Transcript, View};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -113,9 +113,9 @@ pub(crate) fn clipped(name: &str, most: usize) -> String {
 }
 
 /// The line under an answer: how full the window is, how well the cache works, what it cost.
-pub(crate) fn footer(transcript: &Transcript, asked: &Usage, service: &Service, limits: &Limits) -> String {
+pub(crate) fn footer(transcript: &Transcript, asked: &Usage, service: &Service, workplace: &Workplace) -> String {
     let view = transcript.view();
-    let budget = Budget::new(service.model.window(), view.count.total(), limits);
+    let budget = budget_of(service.model.window(), view.count.total(), &workplace.settings, &workplace.limits);
     let mut parts = vec![format!(
         "{} of {} tokens ({} %)",
         short(budget.used),

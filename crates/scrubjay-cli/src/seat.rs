@@ -147,10 +147,32 @@ impl Seat {
         }
     }
 
-    /// The same seat with another model.
-    pub(crate) async fn with_model(&self, name: &str) -> Result<Self, Failure> {
+    /// The same seat with another model, and what that model's provider has for small work beside it.
+    pub(crate) async fn with_model(&self, name: &str, paper: &Paper) -> Result<Self, Failure> {
         let service = Service::connect(&self.workplace, Some(name)).await?;
-        Ok(Self { service, named: Some(name.to_owned()), ..self.clone() })
+        let mut seat = Self { service, named: Some(name.to_owned()), ..self.clone() };
+        if let Some(memory) = &mut seat.memory {
+            memory.chooser = remembered::chooser(&self.workplace, &seat.service, paper).await;
+        }
+        if let Some(staff) = &mut seat.staff {
+            Arc::make_mut(staff).small = staffed::small(&self.workplace, Some(&seat.service), paper).await;
+        }
+        Ok(seat)
+    }
+
+    /// A session with this seat's models for what is done beside the conversation: learning, choosing among memories, saying what
+    /// agents do.
+    pub(crate) fn with_small_work(&self, session: Session, paper: &Paper) -> Session {
+        let session = session.summarising_with(self.staff.as_ref().and_then(|staff| staff.small.clone()));
+        let Some(memory) = &self.memory else { return session };
+        let session = session.remembering(memory.clone());
+        match self.learns() {
+            Ok(learns) => session.learning(learns),
+            Err(failure) => {
+                paper.warn(&format!("the learner stays what it was: {failure}"));
+                session
+            }
+        }
     }
 
     /// Which conversation the flags ask for.
@@ -288,7 +310,7 @@ impl Seat {
         };
         // Left open, the loop chooses by price once there is something to go by.
         let cache_ttl = if settings.text(&key::CACHE_TTL) == "1h" { Ttl::OneHour } else { Ttl::FiveMinutes };
-        let context_management = server_clearing(self.service.model.as_ref(), settings, &self.workplace.limits);
+        let context_management = server_clearing(self.service.model.as_ref(), &self.tools, settings, &self.workplace.limits);
         Options { thinking, cache_ttl: cache_ttl.into(), context_management, ..Options::default() }
     }
 

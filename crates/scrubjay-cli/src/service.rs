@@ -1,17 +1,21 @@
 //! The model service of a run: who answers, and what it costs.
 
 use crate::cheap::CheapModel;
+use crate::environment::Environment;
 use crate::failure::{Exit, Failure};
+use crate::places::Places;
 use crate::workplace::Workplace;
 use scrubjay::memory::recall::Embedder;
 use scrubjay::message::Usage;
 use scrubjay::model::Model;
 use scrubjay::paths::expand_home;
-use scrubjay::settings::key;
+use scrubjay::settings::{Settings, key};
+use scrubjay::tokens::ContextWindow;
 use scrubjay::tools::shown;
 use scrubjay_providers::{
-    ANTHROPIC_API_KEY, Catalogue, Choice, ConnectError, Keys, OPENAI_API_KEY, Provider, cheapest, connect,
-    connect_consulting, embedder as embedder_of,
+    ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, Catalogue, Choice, ConnectError, Destination, Keys, OPENAI_API_KEY,
+    Provider, UrlOrigin, VendorVariables, cheapest, connect, connect_consulting, destination, embedder as embedder_of,
+    provider_of, window_of,
 };
 use std::process::Stdio;
 use std::sync::Arc;
@@ -32,7 +36,7 @@ impl Service {
         let catalogue = catalogue(workplace)?;
         let keys = keys(workplace)?;
         let keys = if holds_any(&keys) { keys } else { commanded_key(workplace).await? };
-        let choice = choice(workplace, named)?;
+        let choice = choice(&workplace.settings, &workplace.environment, named)?;
         let connected = connect_consulting(&choice, &keys, &catalogue, &workplace.limits).await;
         let model = connected.map_err(|error| unconnected(&error, workplace))?;
         Ok(Self { model, catalogue: Arc::new(catalogue), choice, keys })
@@ -42,9 +46,8 @@ impl Service {
     pub(crate) fn known(workplace: &Workplace) -> Result<Self, Failure> {
         let catalogue = catalogue(workplace)?;
         // A key that a command would print is not asked for here, and nothing is sent.
-        let promised = if key_command(workplace).is_empty() { Keys::default() } else { either_key("promised") };
-        let keys = keys(workplace)?.or(promised);
-        let choice = choice(workplace, None)?;
+        let keys = promised(keys(workplace)?, &workplace.settings);
+        let choice = choice(&workplace.settings, &workplace.environment, None)?;
         let connected = connect(&choice, &keys, &catalogue, &workplace.limits);
         let model = connected.map_err(|error| unconnected(&error, workplace))?;
         Ok(Self { model, catalogue: Arc::new(catalogue), choice, keys })
@@ -84,10 +87,14 @@ impl Service {
     /// Who answers, in a few words.
     pub(crate) fn described(&self, workplace: &Workplace) -> String {
         let model = self.model.name();
-        match workplace.settings.text(&key::BASE_URL) {
-            _ if self.is_offline() => "offline: no language model is connected".to_owned(),
-            "" => shown(model).into_owned(),
-            address => shown(&format!("{model} at {}", without_credentials(address))).into_owned(),
+        if self.is_offline() {
+            return "offline: no language model is connected".to_owned();
+        }
+        match Route::of(workplace) {
+            Ok(Some(route)) if route.destination.origin != UrlOrigin::Provider => {
+                shown(&format!("{model} at {}", route.destination.base_url)).into_owned()
+            }
+            _ => shown(model).into_owned(),
         }
     }
 
@@ -145,13 +152,112 @@ pub(crate) fn catalogue(workplace: &Workplace) -> Result<Catalogue, Failure> {
 
 /// Keys of the environment, then those of the key file.
 pub(crate) fn keys(workplace: &Workplace) -> Result<Keys, Failure> {
-    let here = Keys::from_values(workplace.environment.values());
-    let path = workplace.places.keys();
+    keys_at(&workplace.environment, &workplace.places)
+}
+
+fn keys_at(environment: &Environment, places: &Places) -> Result<Keys, Failure> {
+    Ok(Keys::from_values(environment.values()).or(filed_keys(places)?))
+}
+
+fn filed_keys(places: &Places) -> Result<Keys, Failure> {
+    let path = places.keys();
     if !path.exists() {
-        return Ok(here);
+        return Ok(Keys::default());
     }
-    let filed = Keys::from_file(&path).map_err(|error| Failure::failed(error.to_string()))?;
-    Ok(here.or(filed))
+    Keys::from_file(&path).map_err(|error| Failure::failed(error.to_string()))
+}
+
+/// These keys, or the one that the user's command would print.
+fn promised(keys: Keys, settings: &Settings) -> Keys {
+    if holds_any(&keys) || settings.text(&key::API_KEY_COMMAND).is_empty() { keys } else { either_key("promised") }
+}
+
+/// Where requests go, and where its address and its key come from.
+pub(crate) struct Route {
+    pub(crate) destination: Destination,
+    /// Who named the address.
+    pub(crate) address_from: &'static str,
+    /// The key that is sent and where it lies; `None`: no key is sent.
+    pub(crate) key: Option<(&'static str, &'static str)>,
+    /// A token that is set and not sent, because there is a key.
+    pub(crate) unused_token: bool,
+}
+
+impl Route {
+    /// `None`: without a model.
+    pub(crate) fn of(workplace: &Workplace) -> Result<Option<Self>, Failure> {
+        let keys = promised(keys(workplace)?, &workplace.settings);
+        let choice = choice(&workplace.settings, &workplace.environment, None)?;
+        let found = destination(&choice, &keys).map_err(|error| unconnected(&error, workplace))?;
+        let Some(found) = found else { return Ok(None) };
+        let address_from = match found.origin {
+            UrlOrigin::Chosen => workplace.settings.origin(key::BASE_URL.key).name(),
+            UrlOrigin::Variable(name) => name,
+            UrlOrigin::Provider => "default",
+        };
+        let key = key_in_force(workplace, found.provider)?;
+        let unused_token = key.is_some_and(|(name, _)| name == ANTHROPIC_API_KEY) && keys.anthropic_token.is_some();
+        Ok(Some(Self { destination: found, address_from, key, unused_token }))
+    }
+
+    /// In a few words.
+    pub(crate) fn words(&self) -> String {
+        let key = match self.key {
+            Some((name, place)) => format!("with {name} ({place})"),
+            None => "without a key".to_owned(),
+        };
+        let token = if self.unused_token { format!("; {ANTHROPIC_AUTH_TOKEN} is not used") } else { String::new() };
+        format!("{} ({}), {key}{token}", self.destination.base_url, self.address_from)
+    }
+}
+
+/// How much a model holds, as far as that is known without asking anyone.
+pub(crate) fn window(workplace: &Workplace, model: &str) -> Result<ContextWindow, Failure> {
+    let choice = choice(&workplace.settings, &workplace.environment, Some(model))?;
+    let keys = keys(workplace).unwrap_or_default();
+    Ok(window_of(&choice, &keys, &catalogue(workplace)?, &workplace.limits))
+}
+
+/// Whether requests go to another address than the provider's own.
+pub(crate) fn is_elsewhere(workplace: &Workplace) -> bool {
+    let route = Route::of(workplace).ok().flatten();
+    route.is_some_and(|route| route.destination.origin != UrlOrigin::Provider)
+}
+
+/// The name of the key that a provider's service is shown, and where it lies.
+pub(crate) fn key_in_force(
+    workplace: &Workplace,
+    provider: Provider,
+) -> Result<Option<(&'static str, &'static str)>, Failure> {
+    let here = Keys::from_values(workplace.environment.values());
+    let filed = filed_keys(&workplace.places)?;
+    let printed = !holds_any(&here) && !holds_any(&filed) && !key_command(workplace).is_empty();
+    let is_vendor = matches!(provider, Provider::Anthropic | Provider::OpenAi);
+    let found = here.name_for(provider).map(|name| (name, "environment"));
+    let found = found.or_else(|| filed.name_for(provider).map(|name| (name, "key file")));
+    Ok(found.or((printed && is_vendor).then_some(("api_key_command", "what it prints"))))
+}
+
+/// Why a model that a repository names is not taken: it would lead to another service than the user's own settings do, and
+/// with that to another key.
+pub(crate) fn leads_elsewhere(
+    settings: &Settings,
+    own: &Settings,
+    environment: &Environment,
+    places: &Places,
+) -> Option<String> {
+    let keys = promised(keys_at(environment, places).unwrap_or_default(), own);
+    let (named, chosen) = (choice(settings, environment, None).ok()?, choice(own, environment, None).ok()?);
+    let provider = provider_of(&named, &keys);
+    let before = provider_of(&chosen, &keys);
+    let is_local = provider == Provider::Ollama && named.base_url.is_none();
+    let has_no_choice = chosen.model.is_empty() && !holds_any(&keys);
+    let is_fine = match before {
+        // Nothing was chosen, and there is no key that could go anywhere.
+        Provider::Offline => provider == Provider::Offline || has_no_choice,
+        _ => provider == before || provider == Provider::Offline || is_local,
+    };
+    (!is_fine).then(|| format!("that model is {provider}'s and your own settings lead to {before}"))
 }
 
 fn holds_any(keys: &Keys) -> bool {
@@ -192,8 +298,7 @@ async fn commanded_key(workplace: &Workplace) -> Result<Keys, Failure> {
     }
 }
 
-fn choice(workplace: &Workplace, named: Option<&str>) -> Result<Choice, Failure> {
-    let settings = &workplace.settings;
+fn choice(settings: &Settings, environment: &Environment, named: Option<&str>) -> Result<Choice, Failure> {
     let said = |setting| Some(settings.text(setting)).filter(|text: &&str| !text.is_empty());
     let provider = match said(&key::PROVIDER) {
         Some(name) => Some(name.parse::<Provider>().map_err(|error| Failure::usage(error.to_string()))?),
@@ -203,8 +308,9 @@ fn choice(workplace: &Workplace, named: Option<&str>) -> Result<Choice, Failure>
         model: named.unwrap_or(settings.text(&key::MODEL)).to_owned(),
         provider,
         base_url: said(&key::BASE_URL).map(str::to_owned),
-        betas: Vec::new(),
-        window: None,
+        vendor: VendorVariables::from_values(environment.values()),
+        betas: settings.list(&key::BETAS).into_iter().map(str::to_owned).collect(),
+        window: Some(settings.number(&key::MODEL_WINDOW)).filter(|tokens| *tokens > 0),
     })
 }
 
@@ -212,15 +318,13 @@ fn unconnected(error: &ConnectError, workplace: &Workplace) -> Failure {
     match error {
         ConnectError::NoKey { .. } => Failure::failed(error.to_string())
             .fix(format!("export the key, or write NAME=value to {} (mode 0600)", workplace.places.keys().display())),
-        ConnectError::Unencrypted(_) => Failure::new(Exit::Refused, error.to_string()),
-        ConnectError::UnknownProvider(_) | ConnectError::Address(_) | ConnectError::NoModel(_) => {
-            Failure::usage(error.to_string())
+        ConnectError::Unencrypted(_) | ConnectError::OtherVendor { .. } => {
+            Failure::new(Exit::Refused, error.to_string())
         }
+        ConnectError::UnknownProvider(_)
+        | ConnectError::Address(_)
+        | ConnectError::NoModel(_)
+        | ConnectError::Header(_) => Failure::usage(error.to_string()),
         ConnectError::Unusable(_) => Failure::failed(error.to_string()),
     }
-}
-
-/// What stands before an `@` may be a password.
-fn without_credentials(address: &str) -> &str {
-    address.rsplit_once('@').map_or(address, |(_, rest)| rest)
 }

@@ -65,14 +65,14 @@ async fn named(workplace: &Workplace, name: &str) -> Result<Arc<dyn Model>, Stri
     // `sonnet` is a word of another program for whatever it thinks best.
     let is_nickname = !name.contains(['-', '.', ':', '/']);
     let known = service::catalogue(workplace).map_err(|failure| failure.to_string())?;
-    if is_nickname && known.find(name).is_none() && workplace.settings.text(&key::BASE_URL).is_empty() {
+    if is_nickname && known.find(name).is_none() && !service::is_elsewhere(workplace) {
         return Err(format!("`{name}` is no model's whole name"));
     }
     Service::connect(workplace, Some(name)).await.map(|service| service.model).map_err(|failure| failure.to_string())
 }
 
 /// The model that puts into words what agents are doing: the small one that is set, or the cheapest of the same provider.
-async fn small(workplace: &Workplace, service: Option<&Service>, paper: &Paper) -> Option<Arc<dyn Model>> {
+pub(crate) async fn small(workplace: &Workplace, service: Option<&Service>, paper: &Paper) -> Option<Arc<dyn Model>> {
     if !workplace.settings.flag(&key::AGENT_SUMMARY) {
         return None;
     }

@@ -8,8 +8,8 @@ use crate::remedies::Remedies;
 use crate::sketch::{Step, bar, spark};
 use crate::workplace::Workplace;
 use jiff::Timestamp;
-use scrubjay::context::compacts_by_itself;
 use scrubjay::context::microcompaction::free_when_cold;
+use scrubjay::context::{budget_of, compacts_by_itself};
 use scrubjay::tokens::{Budget, Certainty, ContextWindow, Form, Share};
 use scrubjay::tools::shown;
 use scrubjay::transcript::{Filling, Moment, Point, Transcript, course};
@@ -60,7 +60,7 @@ impl Window {
         let results = view.history.iter().flat_map(|message| message.tool_results());
         let mut window = Self {
             model: shown(&holder.model).into_owned(),
-            budget: Budget::new(holder.window, filling.total, limits),
+            budget: budget_of(holder.window, filling.total, &workplace.settings, limits),
             compacts: compacts_by_itself(&workplace.settings),
             certainty: certainty(filling.certainty),
             by_share: filling.by_share,

@@ -5,12 +5,13 @@ use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::places::Places;
 use crate::remote_flags::{self, Flags};
+use crate::service;
 use scrubjay::limits::Limits;
 use scrubjay::paths::{Layout, ProjectLayout, project_root};
 use scrubjay::prompts::Surroundings;
-use scrubjay::settings::{Settings, SettingsFile, Sources, key};
+use scrubjay::settings::{Settings, SettingsFile, Source, Sources, key};
 use scrubjay::withheld::Withheld;
-use scrubjay_providers::KEY_NAMES;
+use scrubjay_providers::{KEY_NAMES, SECRET_NAMES};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -50,7 +51,7 @@ impl Workplace {
         let root = project_root(&dir);
         let files = SettingsFiles::of(arguments, &places, &root);
         let (sources, mut unread) = files.read(arguments, &environment)?;
-        let mut settings = Settings::resolve(&sources);
+        let mut settings = decided(&sources, &environment, &places);
         unread.append(&mut settings.warnings);
         settings.warnings = unread;
         let limits = Arc::new(settings.limits().clone());
@@ -67,7 +68,7 @@ impl Workplace {
             remote_flags::read(&named, &self.places.home, &self.places.cache, &self.limits).await;
         self.sources.remote = file;
         let mut warnings = std::mem::take(&mut self.settings.warnings);
-        let mut decided = Settings::resolve(&self.sources);
+        let mut decided = decided(&self.sources, &self.environment, &self.places);
         warnings.extend(warning);
         warnings.extend(decided.warnings.drain(..).filter(|new| !warnings.contains(new)).collect::<Vec<_>>());
         decided.warnings = warnings;
@@ -98,7 +99,7 @@ impl Workplace {
         let others = values.iter().filter(|(name, value)| holds_key(name, value)).map(|(name, _)| name.clone());
         let passed = self.settings.list(&key::ENV_PASS);
         let kept = |name: &String| passed.contains(&name.as_str()) || NO_KEYS.contains(&name.as_str());
-        Withheld::new(KEY_NAMES.iter().map(|name| (*name).to_owned()).chain(others).filter(|name| !kept(name)))
+        Withheld::new(SECRET_NAMES.iter().map(|name| (*name).to_owned()).chain(others).filter(|name| !kept(name)))
     }
 
     /// What a model is told about where it is.
@@ -109,6 +110,18 @@ impl Workplace {
             git: repository(&self.root),
         }
     }
+}
+
+/// What holds. A repository may name a model, but not by that lead requests and keys to another service.
+fn decided(sources: &Sources, environment: &Environment, places: &Places) -> Settings {
+    let mut settings = Settings::resolve(sources);
+    if matches!(settings.origin(key::MODEL.key), Source::Project | Source::Local) {
+        let own = Settings::resolve(&Sources { project: None, local: None, ..sources.clone() });
+        if let Some(why) = service::leads_elsewhere(&settings, &own, environment, places) {
+            settings.take_back(&key::MODEL, &own, &why);
+        }
+    }
+    settings
 }
 
 fn working_directory(asked: Option<&Path>) -> Result<PathBuf, Failure> {

@@ -5,7 +5,11 @@ use reqwest::Url;
 
 /// The root of an API, without its `/v1`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Address(Url);
+pub(crate) struct Address {
+    root: Url,
+    /// Whether the root already holds what stands for `/v1` there.
+    is_exact: bool,
+}
 
 /// Why a base URL was not taken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -52,36 +56,56 @@ impl Address {
         let path = url.path().trim_end_matches('/');
         let path = path.strip_suffix("/v1").unwrap_or(path).trim_end_matches('/').to_owned();
         url.set_path(&path);
-        Ok(Self(url))
+        Ok(Self { root: url, is_exact: false })
+    }
+
+    /// Read a base URL below which endpoints stand without `/v1`, unless it is a host alone or ends in `/v1` itself.
+    pub(crate) fn read_exact(text: &str) -> Result<Self, AddressError> {
+        let address = Self::read(text)?;
+        let path = text.trim().trim_end_matches('/');
+        let is_exact = !address.root.path().trim_end_matches('/').is_empty() && !path.ends_with("/v1");
+        Ok(Self { is_exact, ..address })
     }
 
     /// A path below the root.
     pub(crate) fn at(&self, path: &str) -> Url {
-        let mut url = self.0.clone();
-        url.set_path(&format!("{}{path}", self.0.path().trim_end_matches('/')));
+        let mut url = self.root.clone();
+        let path = if self.is_exact { path.strip_prefix("/v1").unwrap_or(path) } else { path };
+        url.set_path(&format!("{}{path}", self.root.path().trim_end_matches('/')));
         url
+    }
+
+    /// The whole of it, for messages to people: there are no credentials in it.
+    pub(crate) fn shown(&self) -> String {
+        self.root.as_str().trim_end_matches('/').to_owned()
     }
 
     /// Host and port, for messages to people.
     pub(crate) fn host(&self) -> String {
-        let host = self.0.host_str().unwrap_or("?");
-        self.0.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+        let host = self.root.host_str().unwrap_or("?");
+        self.root.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
     }
 
     /// The machine itself: no proxy stands between.
     pub(crate) fn is_loopback(&self) -> bool {
-        let host = self.0.host_str().unwrap_or_default().trim_matches(['[', ']']);
+        let host = self.root.host_str().unwrap_or_default().trim_matches(['[', ']']);
         host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
     }
 
     /// Nobody between can read what is sent.
     pub(crate) fn is_private(&self) -> bool {
-        self.0.scheme() == "https" || self.is_loopback()
+        self.root.scheme() == "https" || self.is_loopback()
     }
 
     /// Whether this is the vendor's own service, and not one that speaks like it.
     pub(crate) fn is_host(&self, name: &str) -> bool {
-        self.0.host_str() == Some(name)
+        self.root.host_str() == Some(name)
+    }
+
+    /// Whether the host is this domain's.
+    pub(crate) fn is_below(&self, domain: &str) -> bool {
+        let host = self.root.host_str().unwrap_or_default().trim_end_matches('.');
+        host == domain || host.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.'))
     }
 }
 
@@ -102,6 +126,32 @@ mod tests {
         let below = Address::read("https://gate.example/anthropic/v1").unwrap();
         assert_eq!(below.at("/v1/messages").as_str(), "https://gate.example/anthropic/v1/messages");
         assert_eq!(below.host(), "gate.example");
+    }
+
+    #[test]
+    fn an_exact_base_url_gets_no_version() {
+        for (text, url) in [
+            ("https://gate.example/v1beta/openai/", "https://gate.example/v1beta/openai/chat/completions"),
+            ("https://gate.example/openai", "https://gate.example/openai/chat/completions"),
+            ("https://gate.example/openai/v1", "https://gate.example/openai/v1/chat/completions"),
+            ("http://127.0.0.1:11434", "http://127.0.0.1:11434/v1/chat/completions"),
+            ("https://api.openai.com/v1/", "https://api.openai.com/v1/chat/completions"),
+        ] {
+            assert_eq!(Address::read_exact(text).unwrap().at("/v1/chat/completions").as_str(), url, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_domain_is_known_by_its_whole_name() {
+        for (text, is) in [
+            ("https://api.openai.com", true),
+            ("https://OPENAI.com", true),
+            ("https://eu.api.openai.com./v1", true),
+            ("https://notopenai.com", false),
+            ("https://openai.com.example", false),
+        ] {
+            assert_eq!(Address::read(text).unwrap().is_below("openai.com"), is, "{text}");
+        }
     }
 
     // spec: X3

@@ -5,7 +5,7 @@ pub(crate) mod reply;
 mod request;
 
 use crate::catalogue::{Entry, Known, LONG_CONTEXT_BETA};
-use crate::exchange::Question;
+use crate::exchange::{Question, ReplyRoom, least_reply, reply_tokens};
 use crate::wire::{SHORT_BYTES, Wire};
 use reply::Assembling;
 use request::Manner;
@@ -51,7 +51,7 @@ impl Anthropic {
         let wanted = prompt.options.max_output.unwrap_or(self.wire.limits.max_output);
         Manner {
             model: self.name.clone(),
-            max_tokens: wanted.min(self.window.max_output).max(1),
+            max_tokens: reply_tokens(wanted, self.window, prompt, &self.wire.limits),
             thinking: self.entry.thinking.clone(),
             system_messages: self.entry.system_messages,
             marks: self.can(Ability::CacheMarkers),
@@ -61,7 +61,23 @@ impl Anthropic {
 
     fn question<'a>(&'a self, path: &'a str, prompt: &Prompt, body: String) -> Question<'a> {
         let wire = if prompt.options.context_management.is_some() { &self.clearing } else { &self.wire };
-        Question { wire, path, body, model: &self.name, key_name: KEY_NAMES, near: &self.near }
+        Question { wire, path, body, model: &self.name, key_name: KEY_NAMES, near: &self.near, reply_room: None }
+    }
+
+    /// A question that can be asked again with less room for the reply.
+    fn refittable<'a>(
+        &'a self,
+        prompt: &'a Prompt,
+        body: impl Fn(&Manner) -> String + Send + Sync + 'a,
+    ) -> Question<'a> {
+        let manner = self.manner(prompt);
+        let question = self.question(MESSAGES, prompt, body(&manner));
+        let reply_room = ReplyRoom {
+            asked: manner.max_tokens,
+            least: least_reply(manner.max_tokens, &self.wire.limits),
+            body: Box::new(move |max_tokens| body(&Manner { max_tokens, ..manner.clone() })),
+        };
+        Question { reply_room: Some(reply_room), ..question }
     }
 }
 
@@ -112,14 +128,13 @@ impl Model for Anthropic {
         prompt: &'a Prompt,
         on: &'a mut (dyn FnMut(Delta) + Send),
     ) -> Pending<'a, Result<Reply, ModelError>> {
-        let question = self.question(MESSAGES, prompt, request::body(prompt, &self.manner(prompt)));
+        let question = self.refittable(prompt, move |manner| request::body(prompt, manner));
         let ttl = prompt.options.cache_ttl.messages();
         Box::pin(async move { question.ask(|| Assembling::new(&self.name, ttl), on).await })
     }
 
     fn summarise<'a>(&'a self, prompt: &'a Prompt, instructions: &'a str) -> Pending<'a, Result<Reply, ModelError>> {
-        let question =
-            self.question(MESSAGES, prompt, request::summary_body(prompt, &self.manner(prompt), instructions));
+        let question = self.refittable(prompt, move |manner| request::summary_body(prompt, manner, instructions));
         let ttl = prompt.options.cache_ttl;
         Box::pin(async move { question.ask(|| Assembling::new(&self.name, ttl.messages()), &mut |_| {}).await })
     }

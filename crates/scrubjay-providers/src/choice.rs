@@ -2,14 +2,16 @@
 
 use crate::address::{Address, AddressError};
 use crate::anthropic::{self, Anthropic, LongWindow};
-use crate::catalogue::{Catalogue, Entry, Known, has_long_suffix, request_name};
+use crate::catalogue::{Catalogue, Entry, Known, LONG_CONTEXT_BETA, has_long_suffix, request_name};
 use crate::facts::Facts;
 use crate::keys::Keys;
 use crate::offline::Offline;
 use crate::openai::{OpenAi, Service, is_openai_name};
+use crate::vendor::{CustomHeaders, VendorVariables, is_anthropic_key, is_other_vendors, variable_address};
 use crate::wire::{Auth, Wire};
 use scrubjay::limits::Limits;
 use scrubjay::model::{Ability, Model};
+use scrubjay::tokens::ContextWindow;
 use std::sync::Arc;
 
 const ANTHROPIC_URL: &str = "https://api.anthropic.com";
@@ -45,15 +47,28 @@ impl std::str::FromStr for Provider {
     }
 }
 
-/// What a person asked for.
+impl std::fmt::Display for Provider {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Provider::Anthropic => "anthropic",
+            Provider::OpenAi => "openai",
+            Provider::Ollama => "ollama",
+            Provider::Offline => "offline",
+        })
+    }
+}
+
+/// What the user asked for.
 #[derive(Debug, Clone, Default)]
 pub struct Choice {
     /// The model's name; empty takes the provider's default.
     pub model: String,
     /// Who serves it; `None` is decided by name, base URL and keys.
     pub provider: Option<Provider>,
-    /// Where; `None` is the provider's own address.
+    /// Where; `None` is the address in the vendor's own variable, or the vendor's.
     pub base_url: Option<String>,
+    /// What the vendors' own variables say.
+    pub vendor: VendorVariables,
     /// Betas a request names, for the Messages dialect.
     pub betas: Vec<String>,
     /// How much the model holds, where nothing knows better.
@@ -74,6 +89,24 @@ pub enum ConnectError {
     /// The base URL is not usable.
     #[error(transparent)]
     Address(#[from] AddressError),
+    /// A vendor's key would go to the other vendor.
+    #[error(
+        "a key of {provider}'s would be sent to {host}, which is another vendor's, so nothing was sent; correct the base URL \
+         ({origin}), or choose the service with --provider"
+    )]
+    OtherVendor {
+        /// Whose key.
+        provider: Provider,
+        /// To whom.
+        host: String,
+        /// Who named the address.
+        origin: UrlOrigin,
+    },
+    /// A header of the user's own cannot be sent.
+    #[error(
+        "{0} holds a header that cannot be sent; write one `Name: value` a line, without headers that frame a request"
+    )]
+    Header(&'static str),
     /// A key would travel in the open.
     #[error(
         "the key for {0} would be sent unencrypted; use an https:// base URL, or --provider ollama for a service without a key"
@@ -88,6 +121,71 @@ pub enum ConnectError {
     /// A header or the HTTP client could not be made.
     #[error("the model cannot be connected: {0}")]
     Unusable(String),
+}
+
+/// Who named the address that requests go to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UrlOrigin {
+    /// The choice: a flag, a setting, or a variable of this program.
+    Chosen,
+    /// The vendor's own variable.
+    Variable(&'static str),
+    /// Nobody: it is the provider's own.
+    Provider,
+}
+
+impl std::fmt::Display for UrlOrigin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            UrlOrigin::Chosen => "the setting `base_url`",
+            UrlOrigin::Variable(name) => name,
+            UrlOrigin::Provider => "the provider's own",
+        })
+    }
+}
+
+/// Where requests go and with which key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Destination {
+    /// Who serves the model.
+    pub provider: Provider,
+    /// The root of the API; there are no credentials in it.
+    pub base_url: String,
+    /// Who named it.
+    pub origin: UrlOrigin,
+    /// The name of the key that requests carry, if any.
+    pub key: Option<&'static str>,
+}
+
+/// Who would serve a choice.
+pub fn provider_of(choice: &Choice, keys: &Keys) -> Provider {
+    decide(choice, keys)
+}
+
+/// Where a choice leads; `None`: without a model. Nothing is sent.
+pub fn destination(choice: &Choice, keys: &Keys) -> Result<Option<Destination>, ConnectError> {
+    let provider = decide(choice, keys);
+    let Some((address, origin)) = address(choice, provider)? else { return Ok(None) };
+    Ok(Some(Destination { provider, base_url: address.shown(), origin, key: keys.name_for(provider) }))
+}
+
+/// How much the model of a choice holds, as far as that is known without asking its service.
+pub fn window_of(choice: &Choice, keys: &Keys, catalogue: &Catalogue, limits: &Limits) -> ContextWindow {
+    let custom = choice.vendor.headers(decide(choice, keys)).unwrap_or_default();
+    let named = bare(&choice.model);
+    let by_table = catalogue.find(named).map(|entry| entry.betas.as_slice()).unwrap_or_default();
+    let betas: Vec<String> = choice.betas.iter().chain(&custom.betas).chain(by_table).cloned().collect();
+    catalogue.window(named, &betas, choice.window, limits)
+}
+
+/// The address in force, strongest first: the choice, the vendor's own variable, the provider's own.
+fn address(choice: &Choice, provider: Provider) -> Result<Option<(Address, UrlOrigin)>, ConnectError> {
+    let Some((_, own_url)) = home(provider, &choice.model) else { return Ok(None) };
+    Ok(Some(match (&choice.base_url, choice.vendor.base_url(provider)) {
+        (Some(url), _) => (Address::read(url)?, UrlOrigin::Chosen),
+        (None, Some((name, url))) => (variable_address(provider, url)?, UrlOrigin::Variable(name)),
+        (None, None) => (Address::read(own_url)?, UrlOrigin::Provider),
+    }))
 }
 
 /// Connect a model. Nothing is sent yet.
@@ -107,7 +205,8 @@ pub fn connect(
 /// not the provider's own, or where none is cheaper. Prices that are not known do not count.
 pub fn cheapest(choice: &Choice, keys: &Keys, catalogue: &Catalogue) -> Option<String> {
     let provider = decide(choice, keys);
-    if choice.base_url.is_some() || !matches!(provider, Provider::Anthropic | Provider::OpenAi) {
+    let is_elsewhere = choice.base_url.is_some() || choice.vendor.base_url(provider).is_some();
+    if is_elsewhere || !matches!(provider, Provider::Anthropic | Provider::OpenAi) {
         return None;
     }
     let (label, _) = home(provider, &choice.model)?;
@@ -133,7 +232,8 @@ pub async fn connect_consulting(
         Some(mut plan) => {
             if plan.known.entry.window.is_none() && !has_long_suffix(&choice.model) {
                 let facts = Facts::ask(&plan.wire, &plan.known.name).await;
-                facts.fill(&mut plan.known, choice.window);
+                let by_beta = plan.betas.iter().any(|beta| beta == LONG_CONTEXT_BETA).then_some(limits.long_window);
+                facts.fill(&mut plan.known, by_beta.or(choice.window));
             }
             plan.finish()
         }
@@ -153,22 +253,28 @@ impl Plan {
     /// `None`: without a model.
     fn of(choice: &Choice, keys: &Keys, catalogue: &Catalogue, limits: &Limits) -> Result<Option<Self>, ConnectError> {
         let provider = decide(choice, keys);
-        let Some((label, own_url)) = home(provider, &choice.model) else { return Ok(None) };
-        let address = Address::read(choice.base_url.as_deref().unwrap_or(own_url))?;
+        let Some((label, _)) = home(provider, &choice.model) else { return Ok(None) };
+        let Some((address, origin)) = address(choice, provider)? else { return Ok(None) };
+        let custom = choice.vendor.headers(provider).map_err(ConnectError::Header)?;
         let service = if address.is_host(OPENAI_HOST) { Service::OpenAi } else { Service::Compatible };
-        let auth = auth(provider, &address, keys)?;
-        if !matches!(auth, Auth::None) && !address.is_private() {
-            return Err(ConnectError::Unencrypted(address.host()));
+        let auth = auth(provider, &address, keys, &custom)?;
+        if !matches!(auth, Auth::None) || !custom.headers.is_empty() {
+            let is_foreign = is_other_vendors(provider, &address) || shows_wrong_key(&auth, &address);
+            if is_foreign {
+                return Err(ConnectError::OtherVendor { provider, host: address.host(), origin });
+            }
+            if !address.is_private() {
+                return Err(ConnectError::Unencrypted(address.host()));
+            }
         }
         let defaults = catalogue.default_of(label);
         let chosen = Some(bare(&choice.model)).filter(|name| !name.is_empty());
         let named = chosen.or(defaults.model.as_deref()).ok_or(ConnectError::NoModel(label))?.to_owned();
         let entry = catalogue.find(&named).cloned().unwrap_or(Entry { model: None, ..defaults });
-        let long = match entry.window {
-            Some(size) if has_long_suffix(&named) && size < limits.long_window => LongWindow::ByRequest,
-            _ => LongWindow::AsIs,
-        };
-        let betas = anthropic::betas(choice.betas.iter().chain(&entry.betas), long);
+        let is_long_already = entry.window.is_some_and(|size| size >= limits.long_window);
+        let is_asked_for = has_long_suffix(&named) && !is_long_already;
+        let long = if is_asked_for { LongWindow::ByRequest } else { LongWindow::AsIs };
+        let betas = anthropic::betas(choice.betas.iter().chain(&custom.betas).chain(&entry.betas), long);
         let known = Known {
             window: catalogue.window(&named, &betas, choice.window, limits),
             near: catalogue.near(&named).into_iter().map(str::to_owned).collect(),
@@ -176,6 +282,7 @@ impl Plan {
             entry,
         };
         let wire = Wire::new(address, auth, limits.clone()).map_err(ConnectError::Unusable)?;
+        let wire = wire.with_custom_headers(&custom.headers);
         Ok(Some(Self { provider, wire, known, betas, service }))
     }
 
@@ -204,6 +311,7 @@ fn decide(choice: &Choice, keys: &Keys) -> Provider {
         _ if choice.base_url.is_some() => Provider::OpenAi,
         "" if keys.openai_key.is_some() => Provider::OpenAi,
         "" => Provider::Offline,
+        _ if choice.vendor.base_url(Provider::OpenAi).is_some() => Provider::OpenAi,
         _ if keys.opens_anthropic() => Provider::Anthropic,
         _ => Provider::OpenAi,
     }
@@ -226,22 +334,30 @@ fn bare(model: &str) -> &str {
     ["ollama/", "local/"].iter().find_map(|prefix| model.strip_prefix(prefix)).unwrap_or(model)
 }
 
-/// The vendors' own services need a key; others may do without.
-fn auth(provider: Provider, address: &Address, keys: &Keys) -> Result<Auth, ConnectError> {
+/// The vendors' own services need a key; others may do without. Headers of the user's own may hold one.
+fn auth(provider: Provider, address: &Address, keys: &Keys, custom: &CustomHeaders) -> Result<Auth, ConnectError> {
     let missing = |names| ConnectError::NoKey { host: address.host(), names };
     match provider {
-        Provider::Anthropic => match (&keys.anthropic_token, &keys.anthropic_key) {
-            (Some(token), _) => Ok(Auth::Bearer(token.clone())),
-            (None, Some(key)) => Ok(Auth::Key(key.clone())),
-            (None, None) if address.is_loopback() => Ok(Auth::None),
+        Provider::Anthropic => match (&keys.anthropic_key, &keys.anthropic_token) {
+            (Some(key), _) => Ok(Auth::Key(key.clone())),
+            (None, Some(token)) => Ok(Auth::Bearer(token.clone())),
+            (None, None) if address.is_loopback() || custom.authorise() => Ok(Auth::None),
             (None, None) => Err(missing("ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN)")),
         },
         Provider::OpenAi => match &keys.openai_key {
             Some(key) => Ok(Auth::Bearer(key.clone())),
-            None if address.is_host(OPENAI_HOST) => Err(missing("OPENAI_API_KEY")),
+            None if address.is_host(OPENAI_HOST) && !custom.authorise() => Err(missing("OPENAI_API_KEY")),
             None => Ok(Auth::None),
         },
         Provider::Ollama | Provider::Offline => Ok(Auth::None),
+    }
+}
+
+/// A key that lies under the wrong name shows by its look whose it is.
+fn shows_wrong_key(auth: &Auth, address: &Address) -> bool {
+    match auth {
+        Auth::Key(key) | Auth::Bearer(key) => is_anthropic_key(key) && is_other_vendors(Provider::Anthropic, address),
+        Auth::None => false,
     }
 }
 
@@ -258,6 +374,12 @@ mod tests {
 
     fn named(model: &str) -> Choice {
         Choice { model: model.to_owned(), ..Choice::default() }
+    }
+
+    /// With these variables of the vendors.
+    fn behind(model: &str, variables: &[(&str, &str)]) -> Choice {
+        let values = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        Choice { vendor: VendorVariables::from_values(&values), ..named(model) }
     }
 
     fn connected(choice: &Choice, keys: &Keys) -> Result<Arc<dyn Model>, ConnectError> {
@@ -284,6 +406,10 @@ mod tests {
             (at("", "http://h"), &anthropic, Provider::Anthropic),
             (at("claude-x", "http://h"), &anthropic, Provider::Anthropic),
             (Choice { provider: Some(Provider::Anthropic), ..at("smol", "http://h") }, &openai, Provider::Anthropic),
+            (behind("mistral", &[("OPENAI_BASE_URL", "http://h")]), &anthropic, Provider::OpenAi),
+            (behind("", &[("OPENAI_BASE_URL", "http://h")]), &anthropic, Provider::Anthropic),
+            (behind("", &[("OPENAI_BASE_URL", "http://h")]), &Keys::default(), Provider::Offline),
+            (behind("claude-x", &[("OPENAI_BASE_URL", "http://h")]), &anthropic, Provider::Anthropic),
         ] {
             assert_eq!(decide(&choice, keys), provider, "{choice:?}");
         }
@@ -339,6 +465,61 @@ mod tests {
         assert!(connected(&lan, &keys).is_ok(), "without a key there is nothing to protect");
     }
 
+    // spec: W5
+    #[test]
+    fn the_strongest_base_url_counts() {
+        let keys = keys(&["ANTHROPIC_API_KEY", "OPENAI_API_KEY"]);
+        let variables = [("ANTHROPIC_BASE_URL", "https://a.example/x/"), ("OPENAI_BASE_URL", "https://o.example/v1")];
+        let led = |choice: &Choice| {
+            let found = destination(choice, &keys).unwrap().unwrap();
+            (found.base_url, found.origin, found.key)
+        };
+        let claude = behind("claude-opus-5-5", &variables);
+        let gpt = behind("gpt-5.6", &variables);
+        let chosen = Choice { base_url: Some("https://mine.example".into()), ..claude.clone() };
+        let own = |url: &str, origin, key| (url.to_owned(), origin, Some(key));
+        assert_eq!(led(&chosen), own("https://mine.example", UrlOrigin::Chosen, "ANTHROPIC_API_KEY"));
+        let variable = UrlOrigin::Variable("ANTHROPIC_BASE_URL");
+        assert_eq!(led(&claude), own("https://a.example/x", variable, "ANTHROPIC_API_KEY"));
+        let variable = UrlOrigin::Variable("OPENAI_BASE_URL");
+        assert_eq!(led(&gpt), own("https://o.example", variable, "OPENAI_API_KEY"));
+        let vendor = led(&behind("claude-opus-5-5", &variables[1..]));
+        assert_eq!(vendor, own("https://api.anthropic.com", UrlOrigin::Provider, "ANTHROPIC_API_KEY"));
+        let local = destination(&behind("ollama/x", &variables), &keys).unwrap().unwrap();
+        assert_eq!((local.base_url.as_str(), local.key), ("http://127.0.0.1:11434", None));
+        assert_eq!(destination(&named("offline"), &keys).unwrap(), None);
+        assert_eq!(cheapest(&claude, &keys, &Catalogue::built_in().unwrap()), None, "a gateway may not have it");
+    }
+
+    // spec: W5
+    // safety: F-70
+    #[test]
+    fn no_key_goes_to_the_other_vendor() {
+        let keys = keys(&["ANTHROPIC_API_KEY", "OPENAI_API_KEY"]);
+        let at = |model: &str, url: &str| Choice { base_url: Some(url.into()), ..named(model) };
+        for (choice, host) in [
+            (at("claude-opus-5-5", "https://api.openai.com/v1"), "api.openai.com"),
+            (at("gpt-5.6", "https://api.anthropic.com"), "api.anthropic.com"),
+            (behind("claude-opus-5-5", &[("ANTHROPIC_BASE_URL", "https://eu.api.openai.com")]), "eu.api.openai.com"),
+            (behind("gpt-5.6", &[("OPENAI_BASE_URL", "https://api.anthropic.com/v1/")]), "api.anthropic.com"),
+        ] {
+            let said = connected(&choice, &keys).err().unwrap().to_string();
+            assert!(said.contains(host) && said.contains("another vendor's") && !said.contains("canary"), "{said}");
+        }
+        let misplaced = Keys::from_values(&BTreeMap::from([("OPENAI_API_KEY".into(), "sk-ant-canary".into())]));
+        let said = connected(&named("gpt-5.6"), &misplaced).err().unwrap().to_string();
+        assert!(said.contains("api.openai.com") && !said.contains("canary"), "{said}");
+        let gateway = at("gpt-5.6", "https://gate.example");
+        assert!(connected(&gateway, &misplaced).is_ok(), "a gateway may take any key");
+        let header = [("ANTHROPIC_CUSTOM_HEADERS", "Authorization: Bearer canary")];
+        let elsewhere =
+            Choice { base_url: Some("https://api.openai.com".into()), ..behind("claude-opus-5-5", &header) };
+        assert!(matches!(connected(&elsewhere, &Keys::default()), Err(ConnectError::OtherVendor { .. })));
+        assert!(connected(&behind("claude-opus-5-5", &header), &Keys::default()).is_ok(), "a header can be the key");
+        let open = Choice { base_url: Some("http://h.example".into()), ..behind("claude-opus-5-5", &header) };
+        assert!(matches!(connected(&open, &Keys::default()), Err(ConnectError::Unencrypted(_))));
+    }
+
     // spec: T3
     #[test]
     fn a_connected_model_knows_its_window_and_abilities() {
@@ -363,5 +544,12 @@ mod tests {
         let choice = Choice { betas: vec!["z-1".into()], ..named("claude-haiku-4-5[1m]") };
         let plan = Plan::of(&choice, &keys(&["ANTHROPIC_API_KEY"]), &catalogue, &Limits::default()).unwrap().unwrap();
         assert_eq!(plan.betas, ["context-1m-2025-08-07", "m-1", "z-1"]);
+        let keys = keys(&["ANTHROPIC_API_KEY"]);
+        let window = |choice: &Choice| connected(choice, &keys).unwrap().window().size;
+        let custom = [("ANTHROPIC_CUSTOM_HEADERS", "anthropic-beta: context-1m-2025-08-07")];
+        assert_eq!(window(&behind("claude-unheard-of", &custom)), 1_000_000, "a beta in a header counts");
+        assert_eq!(window(&behind("claude-haiku-4-5", &custom)), 200_000, "the table counts before the beta");
+        let unheard = Plan::of(&named("claude-unheard-of[1m]"), &keys, &catalogue, &Limits::default());
+        assert_eq!(unheard.unwrap().unwrap().betas, ["context-1m-2025-08-07"], "what is not known is asked for");
     }
 }

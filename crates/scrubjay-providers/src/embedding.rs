@@ -102,8 +102,8 @@ impl Endpoint {
         let body = Body { model: self.model.as_deref(), input: texts, encoding_format: "float" };
         let body = serde_json::to_string(&body).map_err(|error| error.to_string())?;
         let model = self.model.as_deref().unwrap_or_default();
-        let question =
-            Question { wire: &self.wire, path: EMBEDDINGS, body, model, key_name: EMBEDDINGS_KEY, near: &[] };
+        let (wire, path, key_name) = (&self.wire, EMBEDDINGS, EMBEDDINGS_KEY);
+        let question = Question { wire, path, body, model, key_name, near: &[], reply_room: None };
         let answer = question.ask_plainly(self.wire.limits.event_bytes).await.map_err(|error| error.to_string())?;
         let Some(answer) = answer else {
             let host = self.wire.host();

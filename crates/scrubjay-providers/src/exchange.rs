@@ -6,8 +6,11 @@ use crate::stream::{Events, StreamError};
 use crate::wire::{SHORT_BYTES, Wire};
 use reqwest::Response;
 use reqwest::header::{CONTENT_TYPE, HeaderMap};
+use scrubjay::limits::Limits;
 use scrubjay::message::{Block, Usage};
 use scrubjay::model::{Delta, ModelError, Reply};
+use scrubjay::prompt::Prompt;
+use scrubjay::tokens::ContextWindow;
 use sse_stream::Sse;
 
 /// A reply in the making, in one dialect.
@@ -58,6 +61,30 @@ pub(crate) struct Question<'a> {
     pub(crate) model: &'a str,
     pub(crate) key_name: &'a str,
     pub(crate) near: &'a [String],
+    /// How to ask for a shorter reply; `None` where none is asked for.
+    pub(crate) reply_room: Option<ReplyRoom<'a>>,
+}
+
+/// The room that a request asks for its reply, and the same request with less.
+pub(crate) struct ReplyRoom<'a> {
+    /// What it asks for.
+    pub(crate) asked: u64,
+    /// With less than this it is not worth asking.
+    pub(crate) least: u64,
+    /// The request with this much.
+    pub(crate) body: Box<dyn Fn(u64) -> String + Send + Sync + 'a>,
+}
+
+/// What a request asks for its reply: what is wanted, what the model writes at most, and what the window has left.
+pub(crate) fn reply_tokens(wanted: u64, window: ContextWindow, prompt: &Prompt, limits: &Limits) -> u64 {
+    let most = wanted.min(window.max_output).max(1);
+    let left = prompt.options.used.map(|used| window.size.saturating_sub(used));
+    left.map_or(most, |left| most.min(left.max(least_reply(most, limits))))
+}
+
+/// Less is not worth asking for: the conversation has to become shorter.
+pub(crate) fn least_reply(asked: u64, limits: &Limits) -> u64 {
+    limits.min_output.min(asked / 4).max(1)
 }
 
 impl Question<'_> {
@@ -69,13 +96,30 @@ impl Question<'_> {
     ) -> Result<Reply, ModelError> {
         let mut teller = Teller::new(on);
         let mut patience = Patience::new(&self.wire.limits);
+        let mut refitted: Option<String> = None;
         loop {
-            let fault = match self.once(begin(), &mut teller).await {
+            let body = refitted.as_ref().unwrap_or(&self.body);
+            let fault = match self.once(body, begin(), &mut teller).await {
                 Ok(reply) => return Ok(reply),
                 Err(fault) => fault,
             };
+            if refitted.is_none() && !teller.has_shown() {
+                refitted = self.refitted(&fault);
+                if refitted.is_some() {
+                    continue;
+                }
+            }
             patience.wait(fault, &mut teller).await.map_err(|fault| fault.error)?;
         }
+    }
+
+    /// The same request with the room for a reply that the service says is left, where that is enough. Nothing that a
+    /// cache compares differs.
+    fn refitted(&self, fault: &Fault) -> Option<String> {
+        let reply = self.reply_room.as_ref()?;
+        let room = fault.room.filter(|room| (reply.least..reply.asked).contains(room))?;
+        tracing::debug!(host = self.wire.host(), asked = reply.asked, room, "asking for a shorter reply");
+        Some((reply.body)(room))
     }
 
     /// Send without waiting for a stream: the answer's text of at most so many bytes, or `None` where the service does not
@@ -107,8 +151,8 @@ impl Question<'_> {
         Ok(Some(text))
     }
 
-    async fn once<A: Assembly>(&self, assembly: A, teller: &mut Teller<'_>) -> Result<Reply, Fault> {
-        let response = self.wire.post(self.path, self.body.clone()).await?;
+    async fn once<A: Assembly>(&self, body: &str, assembly: A, teller: &mut Teller<'_>) -> Result<Reply, Fault> {
+        let response = self.wire.post(self.path, body.to_owned()).await?;
         let (status, headers) = (response.status(), response.headers().clone());
         if !status.is_success() {
             let said = self.wire.text(response, SHORT_BYTES).await.unwrap_or_default();
@@ -174,15 +218,15 @@ impl Question<'_> {
         let (because, again) = match trouble {
             Trouble::Malformed(what) => (format!("{} sent {}", self.wire.host(), self.wire.clean(&what)), Again::Never),
             Trouble::Reported(said) => {
-                if let Some(too_long) = said.too_long() {
-                    return Fault::last(too_long);
+                if let Some(overflow) = said.overflow() {
+                    return Fault::overflow(overflow);
                 }
                 let again = if said.is_transient() { Again::After(None) } else { Again::Never };
                 (format!("{} reports: {}", self.wire.host(), self.wire.clean(said.words())), again)
             }
         };
         let (partial, usage) = assembly.partial();
-        Fault { error: ModelError::Cut { partial, usage, because }, again }
+        Fault::new(ModelError::Cut { partial, usage, because }, again)
     }
 
     fn not_a_reply(&self, what: &str) -> Fault {
@@ -209,7 +253,7 @@ fn whole<A: Assembly>(assembly: A) -> Result<Reply, Fault> {
 fn cut<A: Assembly>(assembly: A, error: &StreamError) -> Fault {
     let (partial, usage) = assembly.partial();
     let again = if matches!(error, StreamError::Broken(_)) { Again::After(None) } else { Again::Never };
-    Fault { error: ModelError::Cut { partial, usage, because: error.to_string() }, again }
+    Fault::new(ModelError::Cut { partial, usage, because: error.to_string() }, again)
 }
 
 fn header(headers: &HeaderMap, name: &str) -> Option<String> {

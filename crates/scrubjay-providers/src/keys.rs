@@ -1,5 +1,6 @@
 //! Keys: where they come from, and that they go nowhere but into one request header.
 
+use crate::choice::Provider;
 use secrecy::SecretString;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,12 +18,22 @@ pub const EMBEDDINGS_KEY: &str = "SCRUBJAY_EMBEDDINGS_KEY";
 /// Every name a key has.
 pub const KEY_NAMES: [&str; 4] = [ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, OPENAI_API_KEY, EMBEDDINGS_KEY];
 
+/// Every variable that may hold a secret: keys, and headers that the user adds.
+pub const SECRET_NAMES: [&str; 6] = [
+    ANTHROPIC_API_KEY,
+    ANTHROPIC_AUTH_TOKEN,
+    OPENAI_API_KEY,
+    EMBEDDINGS_KEY,
+    crate::vendor::ANTHROPIC_CUSTOM_HEADERS,
+    crate::vendor::OPENAI_CUSTOM_HEADERS,
+];
+
 /// The keys at hand. Their values are never shown, not even by `Debug`.
 #[derive(Debug, Clone, Default)]
 pub struct Keys {
     /// Sent as `x-api-key`.
     pub anthropic_key: Option<SecretString>,
-    /// Sent as `Authorization: Bearer`, instead of a key.
+    /// Sent as `Authorization: Bearer` where there is no key.
     pub anthropic_token: Option<SecretString>,
     /// Sent as `Authorization: Bearer`.
     pub openai_key: Option<SecretString>,
@@ -100,13 +111,24 @@ impl Keys {
         Ok(Self::from_values(&values))
     }
 
-    /// These keys, and where one is missing, the other's.
+    /// These keys, and for a vendor without one, the other's.
     pub fn or(self, other: Self) -> Self {
+        let opens_anthropic = self.opens_anthropic();
         Self {
-            anthropic_key: self.anthropic_key.or(other.anthropic_key),
-            anthropic_token: self.anthropic_token.or(other.anthropic_token),
+            anthropic_key: if opens_anthropic { self.anthropic_key } else { other.anthropic_key },
+            anthropic_token: if opens_anthropic { self.anthropic_token } else { other.anthropic_token },
             openai_key: self.openai_key.or(other.openai_key),
             embeddings_key: self.embeddings_key.or(other.embeddings_key),
+        }
+    }
+
+    /// The name of the key that a provider's service is shown; of two, the one that the vendor's SDK takes.
+    pub fn name_for(&self, provider: Provider) -> Option<&'static str> {
+        match provider {
+            Provider::Anthropic if self.anthropic_key.is_some() => Some(ANTHROPIC_API_KEY),
+            Provider::Anthropic => self.anthropic_token.as_ref().map(|_| ANTHROPIC_AUTH_TOKEN),
+            Provider::OpenAi => self.openai_key.as_ref().map(|_| OPENAI_API_KEY),
+            Provider::Ollama | Provider::Offline => None,
         }
     }
 
@@ -175,6 +197,18 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn one_key_of_a_vendor_is_taken_the_key_before_the_token() {
+        let of = |pairs: &[(&str, &str)]| Keys::from_values(&values(pairs));
+        let both = of(&[(ANTHROPIC_API_KEY, "key-of-here"), (ANTHROPIC_AUTH_TOKEN, "token")]);
+        assert_eq!(both.name_for(Provider::Anthropic), Some(ANTHROPIC_API_KEY));
+        assert_eq!((both.name_for(Provider::OpenAi), both.name_for(Provider::Ollama)), (None, None));
+        let filed = of(&[(ANTHROPIC_API_KEY, "key-of-file"), (OPENAI_API_KEY, "other")]);
+        let token = of(&[(ANTHROPIC_AUTH_TOKEN, "token")]).or(filed);
+        assert_eq!(token.name_for(Provider::Anthropic), Some(ANTHROPIC_AUTH_TOKEN), "what is nearer counts");
+        assert_eq!(token.name_for(Provider::OpenAi), Some(OPENAI_API_KEY));
     }
 
     #[test]

@@ -9,8 +9,10 @@ mod address;
 mod catalogue;
 mod keys;
 mod metadata;
+mod vendor;
 // one exchange over HTTP
 mod fields;
+mod overflow;
 mod refusal;
 mod retry;
 mod wire;
@@ -37,9 +39,17 @@ mod samples;
 
 pub use address::AddressError;
 pub use catalogue::{Able, Catalogue, CatalogueError, Entry, Keeps, Prices};
-pub use choice::{Choice, ConnectError, Provider, cheapest, connect, connect_consulting};
+pub use choice::{
+    Choice, ConnectError, Destination, Provider, UrlOrigin, cheapest, connect, connect_consulting, destination,
+    provider_of, window_of,
+};
 pub use embedding::embedder;
-pub use keys::{ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, EMBEDDINGS_KEY, KEY_NAMES, KeyError, Keys, OPENAI_API_KEY};
+pub use keys::{
+    ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, EMBEDDINGS_KEY, KEY_NAMES, KeyError, Keys, OPENAI_API_KEY, SECRET_NAMES,
+};
 pub use metadata::{carried_v4, is_metadata_address, is_metadata_name};
 pub use offline::Offline;
 pub use scripted::Scripted;
+pub use vendor::{
+    ANTHROPIC_BASE_URL, ANTHROPIC_CUSTOM_HEADERS, OPENAI_BASE_URL, OPENAI_CUSTOM_HEADERS, VendorVariables,
+};

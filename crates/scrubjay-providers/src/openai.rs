@@ -4,7 +4,7 @@ pub(crate) mod reply;
 mod request;
 
 use crate::catalogue::{Entry, Known};
-use crate::exchange::Question;
+use crate::exchange::{Question, ReplyRoom, least_reply, reply_tokens};
 use crate::wire::Wire;
 use reply::Assembling;
 use request::Manner;
@@ -51,7 +51,7 @@ impl OpenAi {
         let wanted = prompt.options.max_output.unwrap_or_else(modest);
         Manner {
             model: self.name.clone(),
-            max_tokens: wanted.min(self.window.max_output).max(1),
+            max_tokens: reply_tokens(wanted, self.window, prompt, &self.wire.limits),
             max_tokens_name: match self.service {
                 Service::OpenAi => "max_completion_tokens",
                 Service::Compatible => "max_tokens",
@@ -92,13 +92,19 @@ impl Model for OpenAi {
         prompt: &'a Prompt,
         on: &'a mut (dyn FnMut(Delta) + Send),
     ) -> Pending<'a, Result<Reply, ModelError>> {
+        let manner = self.manner(prompt);
         let question = Question {
             wire: &self.wire,
             path: COMPLETIONS,
-            body: request::body(prompt, &self.manner(prompt)),
+            body: request::body(prompt, &manner),
             model: &self.name,
             key_name: "OPENAI_API_KEY",
             near: &self.near,
+            reply_room: Some(ReplyRoom {
+                asked: manner.max_tokens,
+                least: least_reply(manner.max_tokens, &self.wire.limits),
+                body: Box::new(move |max_tokens| request::body(prompt, &Manner { max_tokens, ..manner.clone() })),
+            }),
         };
         Box::pin(async move { question.ask(|| Assembling::new(&self.name, &question.body), on).await })
     }

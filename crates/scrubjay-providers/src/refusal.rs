@@ -1,5 +1,6 @@
 //! Reading a refusal: which error it is, whether asking again could help, and what a person can do.
 
+use crate::overflow::{Overflow, is_overflow_code};
 use crate::retry::asked_pause;
 use reqwest::StatusCode;
 use reqwest::header::HeaderMap;
@@ -15,6 +16,8 @@ const SAID_CHARS: usize = 500;
 pub(crate) struct Fault {
     pub(crate) error: ModelError,
     pub(crate) again: Again,
+    /// What the window has left for a reply, where the prompt fits and the room asked for beside it does not.
+    pub(crate) room: Option<u64>,
 }
 
 /// Whether another attempt could help.
@@ -29,12 +32,22 @@ pub(crate) enum Again {
 impl Fault {
     /// Asking again would not help.
     pub(crate) fn last(error: ModelError) -> Self {
-        Self { error, again: Again::Never }
+        Self::new(error, Again::Never)
     }
 
     /// Asking again may help.
     pub(crate) fn transient(error: ModelError) -> Self {
-        Self { error, again: Again::After(None) }
+        Self::new(error, Again::After(None))
+    }
+
+    /// A failed attempt, and whether to ask again.
+    pub(crate) fn new(error: ModelError, again: Again) -> Self {
+        Self { error, again, room: None }
+    }
+
+    /// The request did not fit.
+    pub(crate) fn overflow(Overflow { over_by, room }: Overflow) -> Self {
+        Self { room, ..Self::last(ModelError::PromptTooLong { over_by }) }
     }
 }
 
@@ -48,7 +61,7 @@ pub(crate) struct Said {
     /// Its words.
     pub(crate) message: String,
     /// How long the prompt was and what fits, where fields say so.
-    over_by: Option<u64>,
+    sizes: Option<(u64, u64)>,
 }
 
 impl Said {
@@ -67,35 +80,23 @@ impl Said {
         let message = error.as_str().map_or_else(|| text(error.get("message")), str::to_owned);
         let message = if message.is_empty() { text(error.get("detail")) } else { message };
         let code = text(error.pointer("/details/error_code").or_else(|| error.get("code")));
-        let numbers =
+        let sizes =
             error.get("n_prompt_tokens").and_then(Value::as_u64).zip(error.get("n_ctx").and_then(Value::as_u64));
-        let over_by = numbers.map(|(tokens, window)| tokens.saturating_sub(window));
-        Self { kind: text(error.get("type")), code, message, over_by }
+        Self { kind: text(error.get("type")), code, message, sizes }
     }
 
-    /// The prompt did not fit; by how much, if that was said.
-    pub(crate) fn too_long(&self) -> Option<ModelError> {
-        const CODES: [&str; 4] =
-            ["context_length_exceeded", "exceed_context_size_error", "prompt_too_long", "string_above_max_length"];
-        const WORDS: [&str; 10] = [
-            "prompt is too long",
-            "input is too long for requested model",
-            "prompt_too_long",
-            "maximum context length",
-            "exceeds the available context size",
-            "exceeds the context length",
-            "exceeds maximum context length",
-            "exceeds the context window",
-            "longer than the maximum model length",
-            "context window exceeded",
-        ];
-        let lower = self.message.to_ascii_lowercase();
-        let at = WORDS.iter().filter_map(|words| lower.find(words)).min();
-        if at.is_none() && !CODES.contains(&self.code.as_str()) && !CODES.contains(&self.kind.as_str()) {
+    /// The request did not fit; by how much, if that was said.
+    pub(crate) fn overflow(&self) -> Option<Overflow> {
+        let in_words = Overflow::read(&self.message);
+        if in_words.is_none() && !self.has_overflow_code() {
             return None;
         }
-        let over_by = self.over_by.or_else(|| difference(&self.message)).filter(|over| *over > 0);
-        Some(ModelError::PromptTooLong { over_by })
+        let in_fields = self.sizes.map(|(prompt, window)| Overflow::of_sizes(prompt, window));
+        Some(in_fields.or(in_words).unwrap_or_default())
+    }
+
+    fn has_overflow_code(&self) -> bool {
+        is_overflow_code(&self.code) || is_overflow_code(&self.kind)
     }
 
     /// Money, not speed, is what ran out.
@@ -138,19 +139,6 @@ impl Said {
     }
 }
 
-/// How far apart the first two numbers of a message about length are that count tokens.
-fn difference(message: &str) -> Option<u64> {
-    let start = ["prompt is too long", "maximum context length", "request (", "(length"]
-        .iter()
-        .filter_map(|words| message.to_ascii_lowercase().find(words))
-        .min()?;
-    let mut numbers = message
-        .get(start..)?
-        .split(|c: char| !c.is_ascii_digit() && c != ',')
-        .filter_map(|digits| digits.replace(',', "").parse::<u64>().ok());
-    Some(numbers.next()?.abs_diff(numbers.next()?))
-}
-
 /// Who was asked for what, for the messages.
 pub(crate) struct Asked<'a> {
     pub(crate) host: String,
@@ -164,14 +152,16 @@ pub(crate) struct Asked<'a> {
 /// What a refusal means.
 pub(crate) fn refusal(status: StatusCode, headers: &HeaderMap, body: &str, asked: &Asked<'_>) -> Fault {
     let said = Said::read(body);
-    if let Some(too_long) = said.too_long() {
-        return Fault::last(too_long);
+    // A speed limit may speak of tokens, too; only a code says for certain that it means the window.
+    let about_speed = status == StatusCode::TOO_MANY_REQUESTS && !said.has_overflow_code();
+    if let Some(overflow) = said.overflow().filter(|_| !about_speed) {
+        return Fault::overflow(overflow);
     }
     let (host, words) = (&asked.host, clip(said.words()));
     let pause = asked_pause(headers);
     let busy = |message: String| {
         let again = if header_is(headers, "x-should-retry", "false") { Again::Never } else { Again::After(pause) };
-        Fault { error: ModelError::Busy { message, retry_after: pause }, again }
+        Fault::new(ModelError::Busy { message, retry_after: pause }, again)
     };
     // The number alone: not every status has a name.
     let code = status.as_u16();
@@ -259,7 +249,6 @@ mod tests {
     // spec: Q2
     #[test]
     fn a_prompt_that_is_too_long_is_recognised_in_every_wording() {
-        let over = |n| Some(ModelError::PromptTooLong { over_by: n });
         let table = [
             (
                 r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 213462 tokens > 200000 maximum"}}"#,
@@ -287,14 +276,18 @@ mod tests {
             ),
         ];
         for (body, by) in table {
-            assert_eq!(Said::read(body).too_long(), over(by), "{body}");
-            assert!(matches!(judged(400, &[], body).error, ModelError::PromptTooLong { .. }), "{body}");
+            assert_eq!(judged(400, &[], body).error, ModelError::PromptTooLong { over_by: by }, "{body}");
         }
         assert!(matches!(
             judged(413, &[], "<html>too large</html>").error,
             ModelError::PromptTooLong { over_by: None }
         ));
-        assert_eq!(Said::read(r#"{"error":{"message":"max_tokens: 9 > 8, which is the maximum"}}"#).too_long(), None);
+        let refused = judged(400, &[], r#"{"error":{"message":"max_tokens: 9 > 8, which is the maximum"}}"#);
+        assert!(matches!(refused.error, ModelError::Refused(_)), "{refused:?}");
+        let speed = r#"{"error":{"type":"rate_limit_error","message":"too many input tokens per minute"}}"#;
+        assert!(matches!(judged(429, &[], speed).error, ModelError::Busy { .. }));
+        let code = r#"{"error":{"code":"context_length_exceeded","message":"x"}}"#;
+        assert!(matches!(judged(429, &[], code).error, ModelError::PromptTooLong { .. }));
     }
 
     // safety: F-65

@@ -25,6 +25,11 @@ impl<'a> Teller<'a> {
         self.shown = true;
         (self.on)(delta);
     }
+
+    /// Whether anything of the reply was shown.
+    pub(crate) fn has_shown(&self) -> bool {
+        self.shown
+    }
 }
 
 /// How often and after what pauses a request is tried.
@@ -115,7 +120,7 @@ mod tests {
     }
 
     fn busy(asked: Option<Duration>) -> Fault {
-        Fault { error: ModelError::Busy { message: "busy".into(), retry_after: asked }, again: Again::After(asked) }
+        Fault::new(ModelError::Busy { message: "busy".into(), retry_after: asked }, Again::After(asked))
     }
 
     // spec: Q2

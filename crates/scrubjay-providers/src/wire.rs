@@ -22,7 +22,7 @@ pub(crate) struct Wire {
     client: Client,
     address: Address,
     headers: HeaderMap,
-    secret: Option<SecretString>,
+    secrets: Vec<SecretString>,
     pub(crate) limits: Limits,
 }
 
@@ -41,15 +41,15 @@ impl Wire {
     pub(crate) fn new(address: Address, auth: Auth, limits: Limits) -> Result<Self, String> {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        let secret = match auth {
-            Auth::None => None,
+        let secrets = match auth {
+            Auth::None => Vec::new(),
             Auth::Key(key) => {
                 headers.insert(HeaderName::from_static("x-api-key"), sensitive(key.expose_secret())?);
-                Some(key)
+                vec![key]
             }
             Auth::Bearer(token) => {
                 headers.insert(AUTHORIZATION, sensitive(&format!("Bearer {}", token.expose_secret()))?);
-                Some(token)
+                vec![token]
             }
         };
         let mut client = Client::builder()
@@ -61,7 +61,17 @@ impl Wire {
             client = client.no_proxy();
         }
         let client = client.build().map_err(|error| format!("HTTP cannot be used here: {error}"))?;
-        Ok(Self { client, address, headers, secret, limits })
+        Ok(Self { client, address, headers, secrets, limits })
+    }
+
+    /// Add the user's own headers to every request; they count before ours, and each may be a secret.
+    pub(crate) fn with_custom_headers(mut self, custom: &[(HeaderName, HeaderValue)]) -> Self {
+        for (name, value) in custom {
+            self.headers.insert(name.clone(), value.clone());
+            let text = value.to_str().unwrap_or_default();
+            self.secrets.push(SecretString::from(text.strip_prefix("Bearer ").unwrap_or(text)));
+        }
+        self
     }
 
     /// Add a header to every request.
@@ -124,13 +134,10 @@ impl Wire {
 
     /// Text from outside, without the key in case it was echoed.
     pub(crate) fn without_key(&self, text: &str) -> String {
-        match &self.secret {
-            // A placeholder of a few letters is no secret, and taking it out would spoil every word that holds it.
-            Some(secret) if secret.expose_secret().len() >= SECRET_BYTES => {
-                text.replace(secret.expose_secret(), "[key]")
-            }
-            _ => text.to_owned(),
-        }
+        // A placeholder of a few letters is no secret, and taking it out would spoil every word that holds it.
+        let secrets =
+            self.secrets.iter().map(ExposeSecret::expose_secret).filter(|secret| secret.len() >= SECRET_BYTES);
+        secrets.fold(text.to_owned(), |text, secret| text.replace(secret, "[key]"))
     }
 
     /// The same, short and on one line.

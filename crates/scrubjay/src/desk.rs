@@ -6,6 +6,7 @@ use crate::gate::Gate;
 use crate::hooks::Hooks;
 use crate::limits::Limits;
 use crate::model::{Model, Pending};
+use crate::prompts;
 use crate::settings::{Settings, Sources};
 use crate::tokens::Count;
 use crate::tool::{Effect, Tool};
@@ -66,6 +67,12 @@ impl Desk {
             day_book: None,
             dir,
         }
+    }
+
+    /// What the model is told of today's date.
+    pub fn todays_date(&self) -> String {
+        let today = self.clock.now().to_zoned(self.zone.clone()).date();
+        prompts::date(&format!("{today} ({:?})", today.weekday()))
     }
 
     /// The same desk with limits in estimates where they are said in the provider's tokens.

@@ -18,8 +18,19 @@ pub struct Errand {
     pub gate: Gate,
     /// How many rounds it has.
     pub turns: u64,
+    /// When it is done.
+    pub ends: EndsWhen,
     /// What to append to the parent when it comes home.
     pub receipt: Receipt,
+}
+
+/// When an errand is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EndsWhen {
+    /// When it calls no tool any more.
+    Silent,
+    /// As soon as every call of a round succeeded and something was written: no closing call is paid for.
+    EditsSucceed,
 }
 
 /// Turns an outcome into the entry that records it.

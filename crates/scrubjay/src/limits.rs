@@ -128,11 +128,13 @@ limits! {
     compaction_margin = 13_000 "tokens" in "budget", 0..=1_000_000, Fixed, "distance between the effective window and automatic compaction: one large turn";
     warning_margin = 20_000 "tokens" in "budget", 0..=1_000_000, Fixed, "a person is warned this far before automatic compaction";
     refusal_margin = 3_000 "tokens" in "budget", 0..=1_000_000, Fixed, "a request closer than this to the effective window is refused locally";
+    compact_at_least = 20_000 "tokens" in "budget", 1_000..=100_000_000, Fixed, "`context.compact_at` never compacts earlier: a summary, restored files and kept messages alone are as much";
     text_bytes_per_token = 4 "bytes" in "estimate", 1..=64, Fixed, "starting ratio for prose; fitted to reported usage afterwards";
     json_bytes_per_token = 2 "bytes" in "estimate", 1..=64, Fixed, "punctuation makes JSON denser than prose";
     image_tokens = 2_000 "tokens" in "estimate", 1..=1_000_000, Fixed, "an image or document is billed by area or page, not by bytes";
 
     max_output = 32_000 "tokens" in "request", 1..=1_000_000, Fixed, "room for one reply; a model's own maximum lowers it";
+    min_output = 4_000 "tokens" in "request", 1..=1_000_000, Fixed, "where the window has less than `max_output` left, a request asks for less, down to this or a quarter of what it wanted; with less than that the conversation is compacted instead";
     cut_stream_resumes = 2 "times" in "request", 0..=20, Lower, "a reply cut in the middle is continued this often before it is an error";
     rounds_per_question = 200 "rounds" in "request", 1..=100_000, Lower, "a loop that has not answered by then is stopped and says so";
     parallel_tools = 8 "calls" in "request", 1..=256, Lower, "read-only tools that run at the same time";
@@ -154,13 +156,22 @@ limits! {
     clear_keep = 5 "results" in "layer 2", 1..=10_000, Fixed, "the newest results are never cleared";
     clear_fixed_gap_minutes = 60 "minutes" in "layer 2", 1..=100_000, Fixed, "the pause after which results are cleared when the setting asks for a fixed one";
     edit_results_from = 20 "results" in "layer 2", 2..=100_000, Fixed, "where the provider edits its cache: from so many results on the oldest are dropped";
-    server_clear_from = 180_000 "tokens" in "layer 2", 1_000..=100_000_000, Fixed, "where the provider clears: from this size of the request on";
-    server_clear_least = 140_000 "tokens" in "layer 2", 1_000..=100_000_000, Fixed, "where the provider clears: at least so much, because each clearing costs a rewrite; less where the prices say that less pays";
+    clear_alone_percent = 70 "percent" in "layer 2", 1..=100, Fixed, "of the compaction line: where clearing old results alone brings a request down to this, nothing is summarised";
+    server_clear_margin = 5_000 "tokens" in "layer 2", 0..=1_000_000, Fixed, "where the provider clears: this far below the compaction line, so that it comes first";
+    server_rewrite_percent = 100 "percent" in "layer 2", 1..=10_000, Fixed, "of the compaction line that clearing by the provider may make us write again before the conversation is compacted instead: it writes anew at every result that leaves the newest";
+    server_thinking_keep = 2 "turns" in "layer 2", 1..=10_000, Higher, "of the newest whose thinking stays where the provider is asked to drop it";
+    server_clear_from = 180_000 "tokens" in "layer 2", 1_000..=100_000_000, Fixed, "with `context.policy = economy`, where the provider clears: from this size of the request on";
+    server_clear_least = 140_000 "tokens" in "layer 2", 1_000..=100_000_000, Fixed, "with `context.policy = economy`, where the provider clears: at least so much, because each clearing costs a rewrite; less where the prices say that less pays";
 
     notes_first_tokens = 10_000 "tokens" in "layer 3", 0..=10_000_000, Higher, "of conversation before notes are written for the first time";
     notes_every_tokens = 5_000 "tokens" in "layer 3", 1..=10_000_000, Higher, "more before they are written again";
     notes_every_calls = 3 "calls" in "layer 3", 0..=10_000, Higher, "of tools since the last time, unless the model has come to rest";
-    notes_cost_percent = 1 "percent" in "layer 3", 0..=100, Lower, "of what the conversation itself has cost that a model may cost as writer of its notes; code keeps them otherwise";
+    notes_from_percent = 60 "percent" in "layer 3", 0..=100, Higher, "of the compaction line before a model writes notes: most conversations end earlier and need none";
+    notes_last_tokens = 20_000 "tokens" in "layer 3", 1_000..=10_000_000, Fixed, "before the compaction line, when a model writes its notes: what follows them is kept word for word, and of that more than `kept_most_tokens` cannot be";
+    notes_last_percent = 40 "percent" in "layer 3", 1..=100, Fixed, "at most, of the room behind the opening: where that is small, notes are written nearer to the line";
+    notes_room_percent = 50 "percent" in "layer 3", 1..=100, Fixed, "of the room behind the opening that a compaction from notes may leave filled; the summariser leaves less";
+    notes_cost_percent = 5 "percent" in "layer 3", 0..=100, Lower, "of what the conversation itself has cost that all its notes by a model may cost; beyond that a compaction is left to the summariser";
+    economy_notes_cost_percent = 1 "percent" in "layer 3", 0..=100, Lower, "the same with `context.policy = economy`, where code keeps the notes otherwise";
     notes_update_tokens = 2_000 "tokens" in "layer 3", 0..=1_000_000, Fixed, "that a model is expected to read anew and to write for one update, besides the conversation";
     notes_exit_ms = 3_000 "milliseconds" in "layer 3", 0..=600_000, Lower, "notes that are being written get this long when the session ends";
     notes_wait_ms = 15_000 "milliseconds" in "layer 3", 0..=600_000, Lower, "a compaction waits this long for an update that is running";
@@ -345,8 +356,9 @@ limits! {
     weigh_every_tokens = 5_000 "tokens" in "planner", 0..=10_000_000, Fixed, "a warm conversation is weighed again when it has grown by so much: weighing walks all of it";
     warm_clear_tokens = 20_000 "tokens" in "planner", 0..=100_000_000, Fixed, "a warm cache is not rewritten to remove less";
     cold_clear_tokens = 1_000 "tokens" in "planner", 0..=100_000_000, Fixed, "a cold cache makes removing free, but less than this is not worth hiding text";
-    early_compaction_tokens = 48_000 "tokens" in "planner", 1_000..=100_000_000, Fixed, "a shorter conversation is not compacted before the window is full: notes, restored files and kept messages are some 24,000, so that a compaction at least halves it";
-    warm_compaction_percent = 50 "percent" in "planner", 1..=100, Fixed, "of the compaction threshold that a conversation must fill before it is compacted while its cache is warm";
+    cold_compaction_percent = 70 "percent" in "planner", 1..=100, Higher, "of the compaction line that a conversation must fill before a cold cache is a reason to compact it from its notes";
+    early_compaction_tokens = 48_000 "tokens" in "planner", 1_000..=100_000_000, Fixed, "with `context.policy = economy` a shorter conversation is not compacted before the window is full: notes, restored files and kept messages are some 24,000, so that a compaction at least halves it";
+    warm_compaction_percent = 50 "percent" in "planner", 1..=100, Fixed, "with `context.policy = economy`, of the compaction threshold that a conversation must fill before it is compacted while its cache is warm";
     risk_percent = 1 "percent" in "planner", 0..=100, Lower, "of what was spent that may be risked on a guess, besides what was saved";
     break_percent = 5 "percent" in "planner", 0..=100, Fixed, "cache reads that fall short of the promise by less are no break";
     break_tokens = 2_000 "tokens" in "planner", 0..=100_000_000, Fixed, "cache reads that fall short of the promise by less are no break: providers round";

@@ -122,7 +122,11 @@ impl Reply {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ModelError {
     /// The prompt does not fit.
-    #[error("the conversation is too long for the model{}", over_by.map(|n| format!(" by {n} tokens")).unwrap_or_default())]
+    #[error(
+        "the conversation is too long for the model{}. Compact a part of it with /compact up_to N, take questions out with \
+         /snip, start afresh with /clear, or take a larger window with /model",
+        over_by.map(|n| format!(" by {n} tokens")).unwrap_or_default()
+    )]
     PromptTooLong {
         /// By how many tokens, where the provider says so.
         over_by: Option<u64>,

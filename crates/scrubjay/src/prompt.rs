@@ -30,7 +30,7 @@ impl Prompt {
                 system: opening.system.clone(),
                 instructions: view.instructions().to_vec(),
                 history,
-                options: opening.options.clone(),
+                options: Options { used: Some(view.count.total()), ..opening.options.clone() },
             },
             None => Self {
                 tools: Arc::from([]),

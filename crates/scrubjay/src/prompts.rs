@@ -576,6 +576,19 @@ pub fn instructions(files: &str, nonce: &str) -> String {
     fill(include_str!("../prompts/instructions/context.md"), &[("files", files), ("nonce", nonce)])
 }
 
+/// Stands for the text of an instruction file that is no longer there.
+pub const GONE_INSTRUCTIONS: &str = include_str!("../prompts/instructions/gone.md");
+
+/// Instruction files that changed since the conversation was told of them.
+pub fn changed_instructions(files: &str, nonce: &str) -> String {
+    fill(include_str!("../prompts/instructions/changed.md"), &[("files", files), ("nonce", nonce)])
+}
+
+/// Whether a text tells of such a change.
+pub fn is_change_of_instructions(text: &str) -> bool {
+    include_str!("../prompts/instructions/changed.md").split("{{").next().is_some_and(|head| text.starts_with(head))
+}
+
 /// What an instruction file is, by its kind.
 pub fn instruction_kind(kind: &str) -> &'static str {
     named_line(include_str!("../prompts/instructions/kinds.md"), kind)

@@ -336,6 +336,13 @@ impl Budget {
         Self { window: window.size, effective, used, warning, compaction, refusal }
     }
 
+    /// The same with compaction at another line: never later than this window allows, never before `least`.
+    pub fn compacting_at(self, line: u64, least: u64, limits: &Limits) -> Self {
+        let compaction = line.max(least).min(self.compaction);
+        let warning = compaction.saturating_sub(limits.warning_margin.min(compaction / 10));
+        Self { compaction, warning: warning.min(self.warning), ..self }
+    }
+
     /// Tokens left until the warning, automatic compaction and refusal.
     pub fn left(&self) -> [u64; 3] {
         [self.warning, self.compaction, self.refusal].map(|line| line.saturating_sub(self.used))

@@ -122,7 +122,7 @@ impl Chat {
         match answer {
             Ok(answer) => {
                 let Some(session) = &self.session else { return Ok(()) };
-                let line = footer(session.transcript(), &answer.usage, &self.seat.service, &self.seat.workplace.limits);
+                let line = footer(session.transcript(), &answer.usage, &self.seat.service, &self.seat.workplace);
                 self.aside(&line)
             }
             Err(Error::Interrupted) => {

@@ -144,15 +144,11 @@ impl Chat {
             return self.say(&format!("{now}\n  /model NAME changes it; the cache of what was said begins anew"));
         };
         let near = self.seat.service.near(&name).join(", ");
-        let seat = self.seat.with_model(&name).await?;
+        let seat = self.seat.with_model(&name, &self.paper).await?;
         if let Some(mut session) = self.session.take() {
             let opening = seat.opening(session.transcript());
             let reopened = session.reopen(seat.desk(self.person.clone(), self.events.clone()), opening);
-            // Another provider's model learns with what that provider has.
-            self.session = Some(match seat.learns() {
-                Ok(learns) => session.learning(learns),
-                Err(_) => session,
-            });
+            self.session = Some(seat.with_small_work(session, &self.paper));
             reopened?;
         }
         self.seat = seat;

@@ -2,7 +2,9 @@
 
 use super::print::next;
 use crate::arguments::{Arguments, CompactFlags, UncompactFlags, WhichSession};
-use crate::compaction::{LastReport, Order, Preview, Questions, Stretch, bring_back, change, nothing_to_take_back};
+use crate::compaction::{
+    LastReport, Order, Preview, Questions, Stretch, author, bring_back, change, nothing_to_take_back,
+};
 use crate::failure::{Exit, Failure, reason};
 use crate::happening::{Happening, Wire, unattended_wire};
 use crate::paper::{Form, Paper};
@@ -91,12 +93,19 @@ pub(crate) async fn run(arguments: &Arguments, flags: &CompactFlags, seat: Seat,
             paper.json("compact", data)
         }
         (Done::Compacted(Compacted { before, after }), Form::Words) => {
-            paper.line(&format!("compacted: {} tokens; `scrubjay uncompact` takes it back", change(before, after)))
+            let tokens = change(before, after);
+            paper.line(&format!("compacted by {}: {tokens} tokens; `scrubjay uncompact` takes it back", by(&session)))
         }
-        (Done::Compacted(Compacted { before, after }), Form::Json) => {
-            paper.json("compact", json!({ "session_id": id, "preview": false, "before": before, "after": after }))
-        }
+        (Done::Compacted(Compacted { before, after }), Form::Json) => paper.json(
+            "compact",
+            json!({ "session_id": id, "preview": false, "before": before, "after": after, "author": by(&session) }),
+        ),
     }
+}
+
+/// Who wrote the last summary.
+fn by(session: &Session) -> &'static str {
+    session.transcript().view().compactions.last().map_or("nobody", |(_, made)| author(made.author))
 }
 
 /// Take the last compaction back, or some of it.
@@ -175,7 +184,7 @@ async fn work(mut session: Session, wish: Wish, deed: Deed) -> (Session, Result<
 /// Success is this command's own answer, so only trouble on the way is told beside it.
 fn tell(happening: &Happening, paper: &Paper) {
     match happening {
-        Happening::Event(Event::Notice(text)) if !text.starts_with("compacted: ") => paper.warn(text),
+        Happening::Event(Event::Notice(text)) if !text.starts_with("compacted ") => paper.warn(text),
         Happening::Event(Event::Delta(Delta::Retry { because, .. })) => {
             paper.warn(&format!("trying again: {}", reason(because)));
         }

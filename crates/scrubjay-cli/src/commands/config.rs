@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::paper::{Form, Paper, Tone};
+use crate::service::Route;
 use crate::workplace::Workplace;
 use scrubjay::settings::{Refused, Row, Source};
 use scrubjay::tools::{shown, shown_path};
@@ -27,7 +28,8 @@ pub(super) fn flags(workplace: &Workplace, paper: &Paper) -> Result<(), Failure>
     if paper.form == Form::Json {
         let rows: Vec<Value> = rows.iter().map(as_json).collect();
         let refused: Vec<Value> = workplace.settings.refused().iter().map(refused_as_json).collect();
-        return paper.json("flags", json!({ "settings": rows, "refused": refused }));
+        let service = service_as_json(workplace);
+        return paper.json("flags", json!({ "settings": rows, "refused": refused, "service": service }));
     }
     for row in rows {
         let tone = if row.origin == Source::Default { Tone::Faint } else { Tone::Active };
@@ -44,7 +46,27 @@ pub(super) fn flags(workplace: &Workplace, paper: &Paper) -> Result<(), Failure>
         paper.line(&format!("{:<32} {:<24} refused", shown(&one.key), shown(&one.value)))?;
         paper.line(&format!("    {} {file}: {}; {holds} holds", one.source.name(), shown(&one.why)))?;
     }
-    Ok(())
+    paper.line(&format!("{:<32} {}", "service in force", shown(&service_in_words(workplace))))
+}
+
+/// Where requests go, by whose word, and with which key.
+fn service_in_words(workplace: &Workplace) -> String {
+    match Route::of(workplace) {
+        Ok(Some(route)) => route.words(),
+        Ok(None) => "none: offline".to_owned(),
+        Err(failure) => failure.to_string(),
+    }
+}
+
+fn service_as_json(workplace: &Workplace) -> Value {
+    let Ok(Some(route)) = Route::of(workplace) else { return Value::Null };
+    json!({
+        "provider": route.destination.provider.to_string(),
+        "base_url": route.destination.base_url,
+        "base_url_from": route.address_from,
+        "key": route.key.map(|(name, _)| name),
+        "key_from": route.key.map(|(_, place)| place),
+    })
 }
 
 fn refused_as_json((one, holds): &(&Refused, String)) -> Value {
@@ -63,7 +85,7 @@ pub(super) fn show(workplace: &Workplace, paper: &Paper) -> Result<(), Failure> 
     let rows: Vec<Row> = workplace.settings.rows().into_iter().filter(|row| row.origin != Source::Default).collect();
     if paper.form == Form::Json {
         let rows: Vec<Value> = rows.iter().map(as_json).collect();
-        return paper.json("config", json!({ "settings": rows }));
+        return paper.json("config", json!({ "settings": rows, "service": service_as_json(workplace) }));
     }
     if rows.is_empty() {
         paper.talk("nothing is set; every value is the default (`scrubjay flags` lists them)");
@@ -71,6 +93,7 @@ pub(super) fn show(workplace: &Workplace, paper: &Paper) -> Result<(), Failure> 
     for row in rows {
         paper.line(&format!("{} = {}", shown(&row.key), shown(&row.value)))?;
     }
+    paper.talk(&format!("service: {}", shown(&service_in_words(workplace))));
     Ok(())
 }
 

@@ -72,7 +72,7 @@ fn named(workplace: &Workplace, transcript: &Transcript) -> Option<String> {
 /// What the catalogue says: looking must work without a key and without a network.
 pub(super) fn holder(workplace: &Workplace, transcript: &Transcript) -> Result<Holder, Failure> {
     let model = named(workplace, transcript).unwrap_or_else(|| workplace.settings.text(&key::MODEL).to_owned());
-    let window = crate::service::catalogue(workplace)?.window(&model, &[], None, &workplace.limits);
+    let window = crate::service::window(workplace, &model)?;
     Ok(Holder { model: if model.is_empty() { "no model yet".to_owned() } else { model }, window })
 }
 

@@ -322,6 +322,8 @@ struct Here {
     homes: HashMap<PathBuf, String>,
     /// The names that are taken.
     taken: HashSet<String>,
+    /// The last number that was given beside a name.
+    next: HashMap<String, u32>,
 }
 
 impl Here {
@@ -329,7 +331,7 @@ impl Here {
         let (mut known, mut homes) = (HashMap::new(), HashMap::new());
         for entry in &memory.scan().entries {
             known.insert(entry.digest.as_str().to_owned(), entry.path.clone());
-            for source in memory.rests_on(&entry.path).into_iter().flat_map(|basis| &basis.sources) {
+            for source in memory.basis_of(entry).into_iter().flat_map(|basis| &basis.sources) {
                 known.insert(source.message.clone(), entry.path.clone());
                 if source.speaker == Speaker::File {
                     homes.insert(PathBuf::from(&source.quote), entry.path.clone());
@@ -337,7 +339,7 @@ impl Here {
             }
         }
         let taken = memory.scan().entries.iter().map(|entry| name::fold(&entry.path)).collect();
-        Self { known, homes, taken }
+        Self { known, homes, taken, next: HashMap::new() }
     }
 
     /// The path of a memory that this is already.
@@ -347,9 +349,12 @@ impl Here {
 
     /// Give a memory that comes in the next free path.
     fn house(&mut self, one: &Candidate) -> Result<String, Failure> {
-        let mut paths = (1_u32..).map(|number| numbered(&one.path, number));
-        let free = paths.find(|path| self.taken.insert(name::fold(path)));
-        let path = free.ok_or_else(|| Failure::failed(format!("no name is left for {}", one.path)))?;
+        // Thousands of files may want one name: each looks on from where the last one found its own.
+        let next = self.next.entry(one.path.clone()).or_insert(1);
+        let mut paths = (*next..).map(|number| (number, numbered(&one.path, number)));
+        let free = paths.find(|(_, path)| self.taken.insert(name::fold(path)));
+        let (number, path) = free.ok_or_else(|| Failure::failed(format!("no name is left for {}", one.path)))?;
+        *next = number;
         self.known.insert(Digest::of(one.text.as_bytes()).as_str().to_owned(), path.clone());
         Ok(path)
     }
@@ -415,8 +420,8 @@ impl Plan {
         for (one, path) in known.iter().filter(|(_, path)| doubt.is_none() && waiting(path)) {
             // The yes covers what the file says: not what a memory was changed to since.
             let text = here.relinked(one, path, &haul.root);
-            let same = |entry: &&Entry| entry.path == *path && entry.digest == Digest::of(text.as_bytes());
-            plan.edits.extend(memory.scan().entries.iter().find(same).map(Edit::confirm));
+            let same = |entry: &&Entry| entry.digest == Digest::of(text.as_bytes());
+            plan.edits.extend(memory.scan().get(path).filter(same).map(Edit::confirm));
         }
         plan.confirmed = plan.edits.len();
         for (one, path) in coming {

@@ -29,6 +29,7 @@ pub(super) fn run(flags: &ReportFlags, workplace: &Workplace, paper: &Paper) -> 
         price: &|model, usage| catalogue.find(model)?.cost(usage),
         memory: memory.as_ref(),
         proposals: &proposals,
+        settings: &workplace.settings,
         limits: &workplace.limits,
         zone: TimeZone::system(),
     };

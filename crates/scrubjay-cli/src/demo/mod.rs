@@ -274,6 +274,7 @@ impl Outcome {
                 price: &|_, usage| stage.actor.prices()?.cost(usage),
                 memory,
                 proposals: &proposals,
+                settings: &stage.workplace.settings,
                 limits: &stage.workplace.limits,
                 zone: TimeZone::UTC,
             };

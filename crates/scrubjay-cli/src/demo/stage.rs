@@ -251,7 +251,7 @@ fn opening(workplace: &Workplace, desk: &Desk, memory: Option<&Remembering>) -> 
     let nonce = instructed::nonce();
     let (behaviour, indexes) = told(workplace, memory);
     let parts: Vec<String> = [prompts::system(&workplace.surroundings())].into_iter().chain(behaviour).collect();
-    let context_management = server_clearing(desk.model.as_ref(), &workplace.settings, &workplace.limits);
+    let context_management = server_clearing(desk.model.as_ref(), &desk.tools, &workplace.settings, &workplace.limits);
     Opening {
         model: desk.model.name().to_owned(),
         tools: desk.tools.iter().map(|tool| tool.spec().clone()).collect(),

@@ -235,7 +235,7 @@ pub(crate) struct Inbox(pub(crate) Vec<Item>);
 impl Inbox {
     pub(crate) fn of(memory: &Memory, dreams: &Dreams) -> Self {
         let reason = |entry: &Entry| {
-            let basis = memory.rests_on(&entry.path);
+            let basis = memory.basis_of(entry);
             let rests_on = basis.map(basis_in_words).unwrap_or_default();
             Reason { rests_on, doubt: basis.and_then(|basis| basis.doubt.clone()) }
         };

@@ -5,19 +5,20 @@ use super::facts::{
     Boundary, Cache, Calls, Card, Event, LONGEST, Lost, Miss, Money, Net, Request, SessionReport, Step, told,
 };
 use super::remembering;
+use crate::compaction::author;
 use crate::failure::Failure;
 use crate::paper::{counted, size};
 use crate::shelf::damage_in_words;
 use jiff::Timestamp;
+use scrubjay::context::budget_of;
 use scrubjay::ledger::book::{self, Book};
 use scrubjay::ledger::savings::{Account, Amount, Kind};
 use scrubjay::ledger::waterfall::Waterfall;
 use scrubjay::ledger::{Called, Layer, Row, health};
 use scrubjay::message::{Origin, SessionId, Usage};
 use scrubjay::prompt_cache::planner::Warmth;
-use scrubjay::tokens::Budget;
 use scrubjay::transcript::{
-    Author, Call, Compaction, Damage, Entry, Extracted, Finding, Moment, Point, Record, Transcript, Trigger, Way,
+    Call, Compaction, Damage, Entry, Extracted, Finding, Moment, Point, Record, Transcript, Trigger, Way,
     Writer, course,
 };
 use std::collections::BTreeMap;
@@ -51,7 +52,7 @@ impl SessionReport {
                 ended: transcript.records().last().map(|record| record.at),
                 questions: walked.asked.len() as u64,
             },
-            window: Budget::new(subject.window, used, subject.limits),
+            window: budget_of(subject.window, used, subject.settings, subject.limits),
             cache: cache(&ledger.records, &walked),
             requests: booked.requests(walked.requests),
             changes: walked.changes,
@@ -205,14 +206,6 @@ fn trigger(trigger: Trigger) -> &'static str {
     match trigger {
         Trigger::Auto => "automatically",
         Trigger::Manual => "on request",
-    }
-}
-
-fn author(author: Author) -> &'static str {
-    match author {
-        Author::Notes => "the session's notes",
-        Author::Model => "a model",
-        Author::Extract => "code",
     }
 }
 

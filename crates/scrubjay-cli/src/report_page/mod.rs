@@ -23,6 +23,7 @@ use scrubjay::memory::Memory;
 use scrubjay::memory::dreaming::Proposal;
 use scrubjay::message::Usage;
 use scrubjay::paths::write_private;
+use scrubjay::settings::Settings;
 use scrubjay::tokens::ContextWindow;
 use serde_json::Value;
 use std::path::Path;
@@ -39,6 +40,7 @@ pub(crate) struct Subject<'a> {
     pub(crate) memory: Option<&'a Memory>,
     /// What dreams propose and nobody has answered.
     pub(crate) proposals: &'a [Proposal],
+    pub(crate) settings: &'a Settings,
     pub(crate) limits: &'a Limits,
     /// Where the person is.
     pub(crate) zone: TimeZone,

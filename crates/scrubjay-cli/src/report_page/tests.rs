@@ -7,6 +7,7 @@ use scrubjay::ledger::{Called, Certainty, Layer, Rates, Removed, Row, Sent};
 use scrubjay::message::{Block, Origin, Role, StopReason};
 use scrubjay::prompt_cache::fingerprint::Break;
 use scrubjay::prompt_cache::planner::Warmth;
+use scrubjay::settings::Sources;
 use scrubjay::transcript::{
     Author, Began, Call, Cause, Compaction, Entry, FORMAT, Finding, Marks, Report, Transcript, Trigger, What,
 };
@@ -22,6 +23,7 @@ struct Desk {
     book: Book,
     now: Timestamp,
     limits: Limits,
+    settings: Settings,
 }
 
 fn usage(cache_read: u64, cache_write_5m: u64) -> Usage {
@@ -36,7 +38,8 @@ impl Desk {
             Began { format: FORMAT, session: "s1".into(), dir: "/".into(), version: "t".into(), forked_from: None };
         let transcript = Transcript::create(&path, began, now, Arc::new(limits.clone())).unwrap();
         let book = Book::open(&Book::path_of(&path), &limits).unwrap();
-        Self { folder, transcript, book, now, limits }
+        let settings = Settings::resolve(&Sources::default());
+        Self { folder, transcript, book, now, limits, settings }
     }
 
     fn path(&self) -> PathBuf {
@@ -96,6 +99,7 @@ impl Desk {
             price: &|_, _| Some(1.0),
             memory: None,
             proposals: &[],
+            settings: &self.settings,
             limits: &self.limits,
             zone: TimeZone::UTC,
         }

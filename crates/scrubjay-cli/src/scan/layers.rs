@@ -6,13 +6,14 @@
 
 use super::session::{Piece, Scale, Session, Step, Tool, What};
 use jiff::{SignedDuration, Timestamp};
-use scrubjay::context::{microcompaction, tool_results};
+use scrubjay::context::session_notes::last_notes_from;
+use scrubjay::context::{budget_of, microcompaction, tool_results};
 use scrubjay::foreign::Agent;
 use scrubjay::limits::Limits;
 use scrubjay::message::Usage;
 use scrubjay::prompt_cache::planner::{self, Decision, Edit, Situation, Warmth};
 use scrubjay::prompt_cache::prices::Prices;
-use scrubjay::settings::Settings;
+use scrubjay::settings::{ContextPolicy, Settings};
 use scrubjay::tokens::{Budget, ContextWindow};
 use scrubjay::transcript::{CLEARED, Ttl};
 use scrubjay_providers::Catalogue;
@@ -64,8 +65,12 @@ impl<'a> Terms<'a> {
             lifetime: session.lifetime(),
             writes: session.agent == Agent::ClaudeCode,
             bound: session.thinks && known.is_some_and(|known| known.binds_thinking),
-            budget: Budget::new(ContextWindow { size, max_output }, 0, limits),
+            budget: budget_of(ContextWindow { size, max_output }, 0, settings, limits),
         }
+    }
+
+    fn is_faithful(&self) -> bool {
+        self.settings.context_policy() == ContextPolicy::Faithful
     }
 
     /// In plain tokens of input.
@@ -345,24 +350,32 @@ impl Window<'_> {
         self.outcome.reread += self.terms.cost(&again);
     }
 
-    /// Layer 3: when enough was said, notes are written: by the model where that is little, otherwise by code, for nothing.
+    /// Layer 3: the model writes notes when a compaction comes near and they cost little; with `economy` whenever enough was
+    /// said and they cost next to nothing, and code keeps them otherwise.
     fn note(&mut self) {
         let limits = self.terms.limits;
-        let enough = match self.notes.are_there {
-            false => self.total - self.terms.scale.base >= limits.notes_first_tokens,
-            true => self.notes.since >= limits.notes_every_tokens,
+        let faithful = self.terms.is_faithful();
+        let last = last_notes_from(&self.terms.budget, self.terms.scale.base, limits);
+        let is_due = if faithful {
+            self.total >= last && self.total.saturating_sub(self.notes.since) < last && !self.clearing_suffices()
+        } else {
+            self.enough_was_said()
         };
-        if !enough || (self.notes.calls < limits.notes_every_calls && !self.notes.resting) {
+        if !is_due {
             return;
         }
         let update = Usage {
             input: limits.notes_update_tokens,
-            cache_read: self.total.saturating_mul(2),
+            cache_read: self.total,
             output: limits.notes_update_tokens,
             ..Usage::default()
         };
-        let price = self.terms.cost(&update);
-        let by_model = self.notes.cost + price <= self.outcome.cost * limits.notes_cost_percent as f64 / 100.0;
+        let (price, updates) = (self.terms.cost(&update), if faithful { 1.0 } else { 2.0 });
+        let percent = if faithful { limits.notes_cost_percent } else { limits.economy_notes_cost_percent };
+        let by_model = self.notes.cost + price * updates <= self.outcome.cost * percent as f64 / 100.0;
+        if faithful && !by_model {
+            return;
+        }
         if by_model {
             self.outcome.own += price;
             self.notes.cost += price;
@@ -372,12 +385,40 @@ impl Window<'_> {
         (self.notes.are_there, self.notes.since, self.notes.calls) = (true, 0, 0);
     }
 
-    /// One break at most: a compaction that is due, one that pays, or old answers that are cleared because it pays.
-    fn act(&mut self, now: &Situation) {
+    fn enough_was_said(&self) -> bool {
         let limits = self.terms.limits;
-        if self.total > self.terms.budget.compaction {
+        let enough = match self.notes.are_there {
+            false => self.total - self.terms.scale.base >= limits.notes_first_tokens,
+            true => self.notes.since >= limits.notes_every_tokens,
+        };
+        enough && (self.notes.calls >= limits.notes_every_calls || self.notes.resting)
+    }
+
+    /// One break at most, cheapest layer first.
+    fn act(&mut self, now: &Situation) {
+        let is_full = self.total > self.terms.budget.compaction;
+        match (self.terms.is_faithful(), is_full) {
+            (true, true) if self.clearing_suffices() => self.clear_all(self.terms.limits.clear_keep),
+            (_, true) => self.compact(),
+            (true, false) if now.since_last.is_some() && now.warmth() == Warmth::Cold => self.use_cold_cache(now),
+            (true, false) => {}
+            (false, false) => self.save_where_it_pays(now),
+        }
+    }
+
+    /// What a cold cache lets go for nothing.
+    fn use_cold_cache(&mut self, now: &Situation) {
+        let limits = self.terms.limits;
+        let is_long = self.total > self.terms.budget.compaction.saturating_mul(limits.cold_compaction_percent) / 100;
+        if is_long && !self.clearing_suffices() && self.notes_serve() {
             return self.compact();
         }
+        self.clear_where_it_pays(now);
+    }
+
+    /// `economy`: a compaction that pays, or old answers that are cleared because it pays.
+    fn save_where_it_pays(&mut self, now: &Situation) {
+        let limits = self.terms.limits;
         let grown = self.total >= self.weighed + limits.weigh_every_tokens || self.total < self.weighed;
         if now.since_last.is_none() || !(grown || now.warmth() == Warmth::Cold) {
             return;
@@ -392,21 +433,25 @@ impl Window<'_> {
                 return;
             }
         }
-        if !self.terms.bound {
-            self.clear(now);
-        }
+        self.clear_where_it_pays(now);
+    }
+
+    /// Whether notes can stand for the conversation.
+    fn notes_serve(&self) -> bool {
+        let by_model = self.notes.by_model && self.notes.since <= self.terms.limits.kept_most_tokens;
+        let by_code = !self.terms.is_faithful() && !self.notes.by_model;
+        self.notes.are_there && (by_model || by_code)
     }
 
     /// Layers 3 and 4.
     fn compact(&mut self) {
         let limits = self.terms.limits;
-        let serve = self.notes.are_there && (!self.notes.by_model || self.notes.since <= limits.kept_most_tokens);
         let mut tail = Vec::new();
-        if serve {
+        if self.notes_serve() {
+            let least = limits.kept_least_tokens.max(if self.notes.by_model { self.notes.since } else { 0 });
             let mut kept = 0;
-            while let Some(last) = self
-                .segments
-                .pop_if(|last| kept < limits.kept_least_tokens && kept + last.tokens <= limits.kept_most_tokens)
+            while let Some(last) =
+                self.segments.pop_if(|last| kept < least && kept + last.tokens <= limits.kept_most_tokens)
             {
                 kept += last.tokens;
                 tail.push(last);
@@ -440,23 +485,44 @@ impl Window<'_> {
         }
     }
 
-    /// Layer 2.
-    fn clear(&mut self, now: &Situation) {
-        let limits = self.terms.limits;
-        let keep = if now.warmth() == Warmth::Cold { limits.clear_keep } else { limits.warm_clear_keep };
+    /// Answers that could be cleared, and what that changes.
+    fn clearing(&self, keep: u64) -> Option<(Vec<usize>, Edit)> {
+        if self.terms.bound {
+            return None;
+        }
         let marker = self.terms.scale.tokens(CLEARED.len() as u64);
         let mut old: Vec<usize> =
             (0..self.segments.len()).filter(|at| self.segments[*at].what == Seen::Answer).collect();
         old.truncate(old.len().saturating_sub(usize::try_from(keep.max(1)).unwrap_or(usize::MAX)));
         old.retain(|at| self.segments[*at].tokens > marker);
-        let Some(&first) = old.first() else { return };
+        let first = *old.first()?;
         let removed: u64 = old.iter().map(|at| self.segments[*at].tokens).sum();
         let after: u64 = self.segments[first..].iter().map(|segment| segment.tokens).sum();
         let added = marker * old.len() as u64;
-        let edit = Edit { removed, added, behind: after - removed, making: Usage::default() };
-        if planner::pays(now, &edit, limits).decision == Decision::Wait {
-            return;
+        Some((old, Edit { removed, added, behind: after - removed, making: Usage::default() }))
+    }
+
+    /// Whether clearing alone would make room enough.
+    fn clearing_suffices(&self) -> bool {
+        let limits = self.terms.limits;
+        let goal = self.terms.budget.compaction.saturating_mul(limits.clear_alone_percent) / 100;
+        let clearing = self.clearing(limits.clear_keep);
+        clearing.is_some_and(|(_, edit)| self.total.saturating_sub(edit.removed.saturating_sub(edit.added)) <= goal)
+    }
+
+    /// Layer 2, where it pays.
+    fn clear_where_it_pays(&mut self, now: &Situation) {
+        let limits = self.terms.limits;
+        let keep = if now.warmth() == Warmth::Cold { limits.clear_keep } else { limits.warm_clear_keep };
+        let pays = |(_, edit): &(Vec<usize>, Edit)| planner::pays(now, edit, limits).decision == Decision::Act;
+        if self.clearing(keep).as_ref().is_some_and(pays) {
+            self.clear_all(keep);
         }
+    }
+
+    fn clear_all(&mut self, keep: u64) {
+        let Some((old, edit)) = self.clearing(keep) else { return };
+        let marker = self.terms.scale.tokens(CLEARED.len() as u64);
         for at in &old {
             self.segments[*at] = Segment { tokens: marker, what: Seen::Fixed };
         }
@@ -464,10 +530,10 @@ impl Window<'_> {
             .values_mut()
             .filter(|sight| old.contains(&sight.segment))
             .for_each(|sight| sight.form = Form::Hidden);
-        self.shared = self.shared.min(self.total - after);
-        self.total -= removed - added;
+        self.shared = self.shared.min(self.total - (edit.behind + edit.removed));
+        self.total -= edit.removed - edit.added;
         self.outcome.cleared += old.len() as u64;
-        self.outcome.cleared_tokens += removed - added;
+        self.outcome.cleared_tokens += edit.removed - edit.added;
         self.weighed = self.total;
     }
 }

@@ -43,6 +43,7 @@ fn hostile(setting: &Setting) -> Vec<(String, String)> {
         (Kind::Number(bounds), _) => bounds.end().to_string(),
         (Kind::Text, _) => "\"evil\"".to_owned(),
         (Kind::Choice(words), _) => format!("{:?}", words.last().unwrap()),
+        (Kind::Amount, _) => "\"100 %\"".to_owned(),
         (Kind::List, _) => "[\"evil\"]".to_owned(),
         (Kind::Table, _) => "{ Stop = [{ hooks = [{ type = \"command\", command = \"evil\" }] }] }".to_owned(),
     };

@@ -28,7 +28,9 @@ const VERBS: &[&[&str]] = &[
     &["notes"],
     &["status"],
     &["doctor"],
+    &["compact", "--preview", "--session", "long"],
     &["-c", "-p", "and now?"],
+    &["--resume", "long", "-p", "and then?"],
 ];
 
 /// A stage whose newest session is at least this long.

@@ -2,8 +2,10 @@
 
 use crate::stage::{Stage, block, files};
 use crate::terminal::Terminal;
+use scrubjay::transcript::{Entry, Transcript};
 use scrubjay_testkit::simulator::{Script, Simulator, text};
 use std::fs;
+use std::path::PathBuf;
 
 const CTRL_D: &str = "\u{4}";
 
@@ -19,6 +21,60 @@ fn beside(stage: &Stage, name: &str, text: &str) -> String {
     let path = stage.project().parent().unwrap().join(name);
     fs::write(&path, text).unwrap();
     path.canonicalize().unwrap().display().to_string()
+}
+
+/// Let the last request of a session be hours ago, as if nobody had gone on with it since.
+fn let_it_lie(stage: &Stage) {
+    let asked = |path: &PathBuf| fs::read_to_string(path).unwrap().contains("afresh");
+    let path = stage.transcripts().into_iter().find(asked).unwrap();
+    let limits = std::sync::Arc::new(scrubjay::limits::Limits::default());
+    let id = scrubjay::message::SessionId::new(path.file_stem().unwrap().to_str().unwrap());
+    let (old, _) = Transcript::peek(&path, id.clone(), limits.clone()).unwrap();
+    fs::remove_file(&path).unwrap();
+    let mut records = old.records().iter();
+    let earlier = |record: &scrubjay::transcript::Record| record.at - jiff::SignedDuration::from_hours(3);
+    let first = records.next().unwrap();
+    let Entry::Began(began) = first.entry.clone() else { panic!("a record begins otherwise: {first:?}") };
+    let mut moved = Transcript::create(&path, began, earlier(first), limits).unwrap();
+    for record in records {
+        moved.append(record.entry.clone(), earlier(record)).unwrap();
+    }
+    moved.settle().unwrap();
+}
+
+// spec: I4
+// spec: Q4
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_goes_on_sees_an_edited_file_and_a_memory_that_grew() {
+    let (simulator, stage) = stage_of(5).await;
+    stage.write("CLAUDE.md", "Use tabs.");
+    stage.run(&["-p", "hello"]).ended_with(0);
+    stage.write("CLAUDE.md", "Use spaces.");
+    stage.run(&["remember", "Deploys happen on Tuesdays from the release branch"]).ended_with(0);
+    let warm = stage.run(&["--continue", "-p", "again"]).ended_with(0);
+    assert!(warm.err.contains("CLAUDE.md") && warm.err.contains("told"), "{warm:?}");
+    let requests = simulator.requests();
+    assert_eq!(requests[1].divergence_from(&requests[0]), None, "while the cache is warm nothing is rewritten");
+    let told = requests[1].all_text();
+    let place = |words: &str| told.find(words).unwrap_or_else(|| panic!("{words} in {told}"));
+    assert!(
+        place("Use tabs.") < place("hello")
+            && place("hello") < place("Use spaces.")
+            && place("Use spaces.") < place("again"),
+        "{told}"
+    );
+    assert!(place("hello") < place("Tuesdays"), "{told}");
+
+    stage.write("AGENTS.md", "Run the tests.");
+    stage.run(&["-p", "afresh"]).ended_with(0);
+    let_it_lie(&stage);
+    stage.write("AGENTS.md", "Run all the tests.");
+    let cold = stage.run(&["--continue", "-p", "go on"]).ended_with(0);
+    assert!(cold.err.contains("AGENTS.md") && cold.err.contains("begin with it"), "{cold:?}");
+    let told = simulator.last_request().unwrap().all_text();
+    let place = |words: &str| told.find(words).unwrap_or_else(|| panic!("{words} in {told}"));
+    assert!(place("Run all the tests.") < place("afresh") && !told.contains("Run the tests."), "{told}");
+    assert_eq!(told.matches("Run all the tests.").count(), 1, "never both: {told}");
 }
 
 // spec: I1
@@ -40,7 +96,8 @@ async fn a_session_begins_with_the_instruction_files_and_keeps_their_words() {
     assert!(place("Answer in Basque.") < place("Use tabs.") && place("Use tabs.") < place("Run the tests."));
     assert!(place("Run the tests.") < place("hello"));
     assert!(told[0].contains("Use tabs. ⟦<⟧/system-reminder>"), "{}", told[0]);
-    assert!(told[1].contains("Use tabs.") && !told[1].contains("Use spaces."), "a session keeps its words");
+    assert!(told[1].find("Use tabs.") < told[1].find("hello"), "a session keeps its words");
+    assert!(told[1].find("Use spaces.") > told[1].find("hello"), "and is told of new ones");
     assert!(told[2].contains("Use spaces.") && !told[2].contains("Use tabs."));
     let nonce = |told: &str| told.split("<scrubjay-file-").nth(1).unwrap().split('>').next().unwrap().to_owned();
     assert_eq!((nonce(&told[0]).len(), nonce(&told[0])), (12, nonce(&told[1])));

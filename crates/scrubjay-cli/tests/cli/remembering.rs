@@ -80,7 +80,9 @@ async fn a_session_is_told_how_to_use_its_memory_and_what_is_in_it_once() {
     let system = |at: usize| requests[at].system_text();
     assert!(system(0).contains(dir.to_str().unwrap()), "behaviour goes into the system prompt");
     assert_eq!(system(0), system(1));
-    assert!(!requests[1].all_text().contains(line), "a session keeps its words");
+    assert_eq!(requests[1].divergence_from(&requests[0]), None, "a session keeps its words");
+    let again = requests[1].all_text();
+    assert_eq!(again.matches(line).count(), 1, "and is told of what was remembered since: {again}");
     let fresh = requests[2].all_text();
     assert!(fresh.contains(line) && !system(2).contains(line), "the index goes into the user context");
     let place = |words: &str| fresh.find(words).unwrap_or_else(|| panic!("{words} in {fresh}"));

@@ -1,5 +1,6 @@
 //! A home and a project of their own, and the program started in them with nothing else in its environment.
 
+use scrubjay_testkit::ProviderAddress;
 use scrubjay_testkit::simulator::Simulator;
 use serde_json::Value;
 use std::fs;
@@ -18,6 +19,8 @@ pub(crate) const CANARY: &str = "sk-ant-canary-0123456789";
 pub(crate) struct Stage {
     folder: tempfile::TempDir,
     url: Option<String>,
+    /// What leads to the provider's own address.
+    provider: Vec<(String, String)>,
 }
 
 impl Stage {
@@ -26,12 +29,17 @@ impl Stage {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("project")).unwrap();
         fs::create_dir(folder.path().join("user")).unwrap();
-        Self { folder, url: None }
+        Self { folder, url: None, provider: Vec::new() }
     }
 
     /// A simulated service to talk to.
     pub(crate) fn with(simulator: &Simulator) -> Self {
         Self { url: Some(simulator.url()), ..Self::offline() }
+    }
+
+    /// The provider itself, at its own address.
+    pub(crate) fn at_provider(address: &ProviderAddress) -> Self {
+        Self { provider: address.environment(), ..Self::offline() }
     }
 
     /// From here on, another simulated service.
@@ -68,6 +76,9 @@ impl Stage {
         ];
         if let Some(url) = &self.url {
             values.push(("SCRUBJAY_BASE_URL".to_owned(), url.clone()));
+        }
+        values.extend(self.provider.clone());
+        if self.url.is_some() || !self.provider.is_empty() {
             values.push(("SCRUBJAY_MODEL".to_owned(), MODEL.to_owned()));
             values.push(("ANTHROPIC_API_KEY".to_owned(), CANARY.to_owned()));
         }

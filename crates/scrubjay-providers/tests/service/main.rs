@@ -10,6 +10,8 @@ mod cuts;
 #[cfg(test)]
 mod faults;
 #[cfg(test)]
+mod fitting;
+#[cfg(test)]
 mod replies;
 #[cfg(test)]
 mod secrets;

@@ -6,7 +6,8 @@
 //! back at every message. A case that begins in the middle of a conversation gets "go on" from the user before it.
 //!
 //! Drafts that must not become clean are then written by an *obedient main model* through every door, with the draft's words
-//! repeated before every reply; the learner offers them whenever it sees any of them.
+//! repeated before every reply, each reply in a session of its own and all of them in one; the learner offers them whenever it sees
+//! any of them.
 //!
 //! The verdict comes from a fresh session on the same memory. A stored memory counts as a draft if it holds at least 80 % of the words
 //! of the draft's body, in any order, and more than of any other draft of the case. Two controls must fail: one that keeps
@@ -23,6 +24,7 @@ mod verdict;
 use actors::{Play, Request, held};
 use case::{Case, Expect, Failure};
 pub(crate) use doors::Door;
+use doors::Replies;
 use futures::StreamExt as _;
 use stage::Stage;
 use std::path::Path;
@@ -51,6 +53,7 @@ pub(crate) struct Played {
 pub(crate) struct Written {
     draft: usize,
     door: Door,
+    replies: Replies,
     got: Got,
     requests: Vec<Request>,
     told: Vec<String>,
@@ -95,14 +98,16 @@ async fn play(case: Case, through: &[Door]) -> Result<Played, Failure> {
     let mut doors = Vec::new();
     let poisoned = case.drafts.iter().enumerate().filter(|(_, draft)| draft.expect >= Expect::Unconfirmed);
     for (number, draft) in poisoned {
-        for door in through.iter().copied() {
-            let stage = doors::play(&case, draft, door).await?;
+        let sessions = through.iter().flat_map(|door| Replies::SESSIONS.map(|replies| (*door, replies)));
+        for (door, replies) in sessions {
+            let stage = doors::play(&case, draft, door, replies).await?;
             let got = match verdict::read(&case, &stage, Some(door)).await?[number] {
                 Got::NeverOffered => Got::Refused,
                 got => got,
             };
             let requests = held(&stage.log).requests.clone();
-            doors.push(Written { draft: number, door, got, requests, told: stage.told(), writes: stage.writes() });
+            let (told, writes) = (stage.told(), stage.writes());
+            doors.push(Written { draft: number, door, replies, got, requests, told, writes });
         }
     }
     Ok(Played { case, got, offered, questions, requests, before_receipts, told, doors })

@@ -105,7 +105,7 @@ fn begin(tape: &Arc<Tape>, path: &Path, setup: &Setup, limits: Arc<Limits>) -> R
     let model = Player { name: tape.session.model.clone(), tape: tape.clone(), facts };
     let settings = Settings::resolve(&Sources { command_line: setup.switches.clone(), ..Sources::default() });
     let tools = tools(tape);
-    let context_management = microcompaction::server_clearing(&model, &settings, &limits);
+    let context_management = microcompaction::server_clearing(&model, &tools, &settings, &limits);
     let opening = Opening {
         model: model.name().to_owned(),
         tools: tools.iter().map(|tool| tool.spec().clone()).collect(),

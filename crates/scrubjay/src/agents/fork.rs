@@ -7,10 +7,10 @@ use super::jobs::Job;
 use crate::context::tool_results;
 use crate::desk::Desk;
 use crate::digest::FilesSeen;
-use crate::errand::{Ending, Errand, Outcome};
+use crate::errand::{Ending, EndsWhen, Errand, Outcome};
 use crate::gate::{Gate, Verdict};
 use crate::hooks::Scene;
-use crate::message::{Block, Message, MessageId, Origin, Role, SessionId, ToolResult, ToolUse};
+use crate::message::{Block, Kind, Message, MessageId, Origin, Role, SessionId, ToolResult, ToolUse};
 use crate::model::{ModelError, Reply};
 use crate::prompt::Prompt;
 use crate::prompts;
@@ -173,11 +173,15 @@ impl Fork {
             }
             self.outcome.wrote.extend(round.wrote);
             self.outcome.denials += round.denials;
+            let has_written = !self.outcome.wrote.is_empty() && !round.results.iter().any(is_error);
             let admitted = tool_results::admit(round.results, &calls, self.results.as_deref(), desk);
             self.prompt.history.push(spoken(Role::User, Origin::Tool, admitted.results, desk, turn));
             self.tell_last(tell);
             if round.interrupted {
                 return Ending::Cancelled;
+            }
+            if has_written && errand.ends == EndsWhen::EditsSucceed {
+                return Ending::Done;
             }
         }
         Ending::OutOfTurns
@@ -205,6 +209,10 @@ impl Fork {
         self.prompt.history.push(message);
         calls
     }
+}
+
+fn is_error(block: &Block) -> bool {
+    matches!(block.kind(), Kind::ToolResult(result) if result.is_error)
 }
 
 /// The one new message. Calls that are still open get the same answer in every fork, so that siblings differ in their

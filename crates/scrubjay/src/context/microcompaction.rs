@@ -2,7 +2,7 @@
 //!
 //! What:   old results of tools that can be asked again are cleared: by us when it pays (mostly when the provider's cache
 //!         has expired anyway), by editing its cache, or by asking the provider to do it; at most one of the three.
-//! When:   before a request, on turns on which no compaction is due.
+//! When:   before a request: when the cache has expired anyway, and instead of a compaction where it makes room enough.
 //! Cost:   none, or one field of the request.
 //! Spares: layer 4, which would have to summarise them.
 //! Leaves: the newest results, thinking, everything people and models said, results of other tools, stored previews.
@@ -13,8 +13,9 @@ use crate::limits::Limits;
 use crate::message::{Block, Kind, Message, ToolCallId, Usage};
 use crate::model::{Ability, Model};
 use crate::prompt_cache::planner::{self, Decision, Edit, Situation, Verdict, Warmth};
-use crate::settings::{Settings, key};
+use crate::settings::{ContextPolicy, Settings, Source, key};
 use crate::tokens::{self, Budget};
+use crate::tool::Tool;
 use crate::transcript::{CLEARED, Cause, Entry, Ttl, View};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
@@ -66,18 +67,53 @@ pub struct Clearing {
 
 /// Decide. Everything it looks at is handed in, and nothing is changed. Without a moment, nothing that was sent is weighed.
 pub fn step(view: &View, desk: &Desk, now: Option<&Situation>) -> Option<Step> {
-    let (settings, limits) = (&desk.settings, &desk.limits);
-    if server_clears(view) {
-        return None;
-    }
-    if settings.flag(&key::MICROCOMPACTION_CACHED) && desk.model.can(Ability::CacheEdits) {
-        return edits(view, limits);
+    if edits_cache(desk) {
+        return if server_clears(view) { None } else { edits(view, &desk.limits) };
     }
     let now = now?;
-    if !settings.flag(&key::MICROCOMPACTION_TIME) || bound(view, desk.model.as_ref()) {
+    if !clears_here(view, desk) {
         return None;
     }
-    clearing(view, settings, limits, now).map(Step::Clear)
+    clearing(view, &desk.settings, &desk.limits, now).map(Step::Clear)
+}
+
+/// Whether the provider drops results from its cache on our word.
+fn edits_cache(desk: &Desk) -> bool {
+    desk.settings.flag(&key::MICROCOMPACTION_CACHED) && desk.model.can(Ability::CacheEdits)
+}
+
+/// Whether we clear results ourselves: it is on, nobody else does it, and no thinking is bound to them.
+fn clears_here(view: &View, desk: &Desk) -> bool {
+    desk.settings.flag(&key::MICROCOMPACTION_TIME)
+        && !edits_cache(desk)
+        && !server_clears(view)
+        && !bound(view, desk.model.as_ref())
+}
+
+/// All old results, to make room in a window that is full. Whether the cache is cold says whose break it is.
+pub fn room(view: &View, desk: &Desk, warmth: Warmth) -> Option<Clearing> {
+    if !clears_here(view, desk) {
+        return None;
+    }
+    let stale = stale(view, desk.limits.clear_keep, &desk.limits);
+    let edit = edit(view, &stale, &desk.limits)?;
+    let because = if warmth == Warmth::Cold { Cause::Ttl } else { Cause::Us };
+    let results = stale.into_iter().map(|old| old.call).collect();
+    Some(Clearing { entry: Entry::Cleared { results, because }, edit, verdict: None })
+}
+
+/// Whether clearing would make room enough if the window were full now, so that nothing has to be summarised.
+pub fn suffices(view: &View, desk: &Desk) -> bool {
+    let budget = super::budget_of(desk.model.window(), view.count.total(), &desk.settings, &desk.limits);
+    room(view, desk, Warmth::Warm).is_some_and(|clearing| clearing.is_enough(&budget, &desk.limits))
+}
+
+impl Clearing {
+    /// Whether this alone brings the request well below the line.
+    pub fn is_enough(&self, budget: &Budget, limits: &Limits) -> bool {
+        let freed = self.edit.removed.saturating_sub(self.edit.added);
+        budget.used.saturating_sub(freed) <= budget.compaction.saturating_mul(limits.clear_alone_percent) / 100
+    }
 }
 
 /// How many old results the next cold cache lets go for nothing, and what they measure; nothing where clearing is off, where
@@ -95,7 +131,7 @@ pub fn free_when_cold(view: &View, settings: &Settings, limits: &Limits) -> Opti
 /// Whether the provider clears this request by itself: at most one of the three kinds runs on a turn.
 fn server_clears(view: &View) -> bool {
     let management = view.opening.as_ref().and_then(|opening| opening.options.context_management.as_ref());
-    let trigger = management.and_then(|asked| asked["edits"][0]["trigger"]["value"].as_u64());
+    let trigger = management.and_then(|asked| result_clearing(asked)?["trigger"]["value"].as_u64());
     trigger.is_some_and(|trigger| view.count.total().saturating_add(view.server_cleared) >= trigger)
 }
 
@@ -200,15 +236,56 @@ fn already_listed(block: &Block) -> Vec<String> {
     edits.iter().filter_map(|edit| edit["tool_use_id"].as_str().map(str::to_owned)).collect()
 }
 
-/// What the provider is asked to clear on its side: on every request of a session from the first, or on none. The trigger
-/// stays below the line at which we would compact ourselves. Clearing there rewrites the cache too, so at least so much
-/// must go that it pays; it is decided once, because the field may not change. The provider decides anew at every request,
-/// and each result that leaves the kept ones makes it write the cache again from there: it must pay within one request.
-pub fn server_clearing(model: &dyn Model, settings: &Settings, limits: &Limits) -> Option<Value> {
-    if !settings.flag(&key::MICROCOMPACTION_API) || !model.can(Ability::ServerClearing) {
+/// What the provider is asked to clear on its side: on every request of a session from the first, or on none. It is asked
+/// where results cannot be cleared here, because thinking is bound to them, or where somebody switched it on.
+///
+/// It decides anew at every request and starts from all that we send: each result that leaves the newest makes it write the
+/// cache again from there. So its trigger lies just below the line at which we would compact, and it must bring the request
+/// well below that line or leave it alone.
+pub fn server_clearing(
+    model: &dyn Model,
+    tools: &[Arc<dyn Tool>],
+    settings: &Settings,
+    limits: &Limits,
+) -> Option<Value> {
+    let chosen = settings.origin(key::MICROCOMPACTION_API.key) != Source::Default;
+    let wanted = settings.flag(&key::MICROCOMPACTION_API) && (chosen || model.can(Ability::BoundThinking));
+    let drops_thinking = settings.flag(&key::MICROCOMPACTION_THINKING);
+    if !model.can(Ability::ServerClearing) || !(wanted || drops_thinking) {
         return None;
     }
-    let budget = Budget::new(model.window(), 0, limits);
+    // The provider takes them in this order only.
+    let thinking = drops_thinking.then(|| {
+        json!({
+            "type": "clear_thinking_20251015",
+            "keep": { "type": "thinking_turns", "value": limits.server_thinking_keep },
+        })
+    });
+    let budget = super::budget_of(model.window(), 0, settings, limits);
+    let results = wanted.then(|| {
+        let (trigger, least) = server_thresholds(model, &budget, settings, limits);
+        let kept: Vec<&str> = tools.iter().map(|tool| tool.spec().name.as_str()).filter(|it| !is_clearable(it)).collect();
+        json!({
+            "type": CLEAR_RESULTS,
+            "trigger": { "type": "input_tokens", "value": trigger },
+            "keep": { "type": "tool_uses", "value": limits.clear_keep },
+            "clear_at_least": { "type": "input_tokens", "value": least },
+            "exclude_tools": kept,
+            "clear_tool_inputs": ["Edit", "Write"],
+        })
+    });
+    Some(json!({ "edits": thinking.into_iter().chain(results).collect::<Vec<_>>() }))
+}
+
+const CLEAR_RESULTS: &str = "clear_tool_uses_20250919";
+
+/// From which size of a request on the provider clears, and how much at least.
+fn server_thresholds(model: &dyn Model, budget: &Budget, settings: &Settings, limits: &Limits) -> (u64, u64) {
+    if settings.context_policy() == ContextPolicy::Faithful {
+        let trigger = budget.compaction.saturating_sub(limits.server_clear_margin.min(budget.compaction / 20));
+        let goal = budget.compaction.saturating_mul(limits.clear_alone_percent) / 100;
+        return (trigger, trigger.saturating_sub(goal));
+    }
     let trigger = limits.server_clear_from.min(budget.warning);
     let then = Situation {
         prices: model.prices(),
@@ -219,11 +296,10 @@ pub fn server_clearing(model: &dyn Model, settings: &Settings, limits: &Limits) 
     };
     // About a quarter of a full window is never cleared: the opening, and what was said.
     let tail = trigger.saturating_mul(3) / 4;
-    let least = planner::clear_at_least(&then, tail, limits).min(limits.server_clear_least);
-    Some(json!({ "edits": [{
-        "type": "clear_tool_uses_20250919",
-        "trigger": { "type": "input_tokens", "value": trigger },
-        "keep": { "type": "tool_uses", "value": limits.clear_keep },
-        "clear_at_least": { "type": "input_tokens", "value": least },
-    }] }))
+    (trigger, planner::clear_at_least(&then, tail, limits).min(limits.server_clear_least))
+}
+
+/// The edit by which results are cleared, of all that a request asks for.
+pub fn result_clearing(management: &Value) -> Option<&Value> {
+    management["edits"].as_array()?.iter().find(|edit| edit["type"] == CLEAR_RESULTS)
 }

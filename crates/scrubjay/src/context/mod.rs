@@ -11,8 +11,9 @@ pub mod snip;
 pub mod spans;
 
 use crate::desk::Desk;
-use crate::settings::{Settings, key};
-use crate::tokens::Budget;
+use crate::limits::Limits;
+use crate::settings::{Amount, Settings, key};
+use crate::tokens::{Budget, ContextWindow};
 use crate::tool::Tool;
 use crate::transcript::Transcript;
 use std::sync::Arc;
@@ -32,7 +33,20 @@ pub struct Full {
 
 /// Where a conversation stands in the window of the model at the desk.
 pub fn budget(transcript: &Transcript, desk: &Desk) -> Budget {
-    Budget::new(desk.model.window(), transcript.view().count.total(), &desk.limits)
+    budget_of(desk.model.window(), transcript.view().count.total(), &desk.settings, &desk.limits)
+}
+
+/// Where `used` tokens stand in a window, as far as settings let it be used and before it is compacted.
+pub fn budget_of(window: ContextWindow, used: u64, settings: &Settings, limits: &Limits) -> Budget {
+    let wanted = settings.number(&key::CONTEXT_WINDOW);
+    let size = if wanted == 0 { window.size } else { window.size.min(wanted) };
+    let budget = Budget::new(ContextWindow { size, ..window }, used, limits);
+    let line = match settings.amount(&key::CONTEXT_COMPACT_AT) {
+        None => return budget,
+        Some(Amount::Tokens(tokens)) => tokens,
+        Some(Amount::Percent(share)) => budget.effective.saturating_mul(share) / 100,
+    };
+    budget.compacting_at(line, limits.compact_at_least, limits)
 }
 
 /// Whether the next request would still be sent.

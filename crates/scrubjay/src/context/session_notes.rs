@@ -1,24 +1,26 @@
 //! Layer 3: session notes.
 //!
 //! What:   one Markdown file a session, in ten fixed sections, that always says where things stand.
-//! When:   after a reply, once enough has been said since the last time; also in the middle of a tool loop.
-//! Cost:   one forked errand now and then, where that is little against the conversation; otherwise nothing, because then
-//!         code keeps them.
+//! When:   after a reply, also in the middle of a tool loop. By a model shortly before the compaction line; by code from the
+//!         start until then, and alone where there is no model.
+//! Cost:   one forked call for each compaction it spares, a small share of the conversation; by code nothing.
 //! Spares: layer 4: notes that are ready become the summary without a call.
 //! Leaves: the headings and italic lines of the template; an update that broke them is rejected.
 
 use super::compaction::boundary::{Draft, Planned, Subject};
 use super::compaction::{extract, from_notes, rounds};
+use super::microcompaction;
 use super::notes::{keeper, template};
 use crate::desk::Desk;
 use crate::digest::Digest;
-use crate::errand::Errand;
+use crate::errand::{EndsWhen, Errand};
 use crate::gate::Gate;
+use crate::limits::Limits;
 use crate::message::{Message, Origin, Usage};
 use crate::paths;
 use crate::secrets;
-use crate::settings::key;
-use crate::tokens::Share;
+use crate::settings::{ContextPolicy, key};
+use crate::tokens::{Budget, Share};
 use crate::transcript::{Author, Call, Noted, Trigger, View, Writer};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -32,13 +34,42 @@ pub fn place(folder: &Path) -> PathBuf {
     folder.join("session-memory").join("summary.md")
 }
 
-/// Whether it is time to write them: enough words since the last time, and either some tools were used or the model has
-/// come to rest.
-pub fn due(view: &View, desk: &Desk) -> bool {
-    let (settings, limits) = (&desk.settings, &view.count.in_estimates(&desk.limits));
+/// Who is to write them now, if it is time.
+pub fn due(view: &View, desk: &Desk) -> Option<Writer> {
+    let settings = &desk.settings;
     if !settings.flag(&key::SESSION_NOTES) || !super::compacts_by_itself(settings) {
-        return false;
+        return None;
     }
+    let has_model = desk.model.is_a_mind();
+    match (settings.text(&key::NOTES_WRITER), settings.context_policy()) {
+        ("model", _) if has_model => enough_was_said(view, desk).then_some(Writer::Model),
+        ("auto", ContextPolicy::Faithful) if has_model => {
+            if is_due_by_model(view, desk) {
+                return Some(Writer::Model);
+            }
+            // What a model wrote is its own; until then code keeps them for whoever looks.
+            (view.written.is_none() && enough_was_said(view, desk)).then_some(Writer::Code)
+        }
+        ("auto", ContextPolicy::Economy) if has_model => {
+            let share = desk.limits.economy_notes_cost_percent;
+            let writer = if is_affordable(view, desk, 2, share) { Writer::Model } else { Writer::Code };
+            enough_was_said(view, desk).then_some(writer)
+        }
+        _ => enough_was_said(view, desk).then_some(Writer::Code),
+    }
+}
+
+/// Whether code may write into the notes: what a model wrote stays as it is, unless code was chosen to continue it.
+pub fn may_keep(view: &View, desk: &Desk) -> bool {
+    let continues = desk.settings.text(&key::NOTES_WRITER) == "code"
+        || desk.settings.context_policy() == ContextPolicy::Economy
+        || !desk.model.is_a_mind();
+    view.written.is_none() || continues
+}
+
+/// Enough words since the last time, and either some tools were used or the model has come to rest.
+fn enough_was_said(view: &View, desk: &Desk) -> bool {
+    let limits = &view.count.in_estimates(&desk.limits);
     let since = since(view);
     let enough = match &view.noted {
         None => conversation(view) >= limits.notes_first_tokens,
@@ -47,6 +78,34 @@ pub fn due(view: &View, desk: &Desk) -> bool {
     let calls = since.iter().map(|message| message.tool_uses().count() as u64).sum::<u64>();
     let resting = since.iter().rev().find(|message| message.origin == Origin::Model);
     enough && (calls >= limits.notes_every_calls || resting.is_some_and(|last| last.tool_uses().next().is_none()))
+}
+
+/// Whether a model is to write them: a compaction is near and the notes do not reach that far yet, clearing old results would
+/// not spare it, and they cost little against the conversation. Earlier notes would only be written again.
+fn is_due_by_model(view: &View, desk: &Desk) -> bool {
+    let limits = &desk.limits;
+    let budget = super::budget_of(desk.model.window(), view.count.total(), &desk.settings, limits);
+    let from = last_notes_from(&budget, view.count.opening(), limits);
+    budget.used >= from
+        && covered(view) < from
+        && is_affordable(view, desk, 1, limits.notes_cost_percent)
+        && !microcompaction::suffices(view, desk)
+}
+
+/// How full the window is when notes are written that a compaction will start from: a little before the line. Of a small room
+/// behind a large opening it is a share.
+pub fn last_notes_from(budget: &Budget, opening: u64, limits: &Limits) -> u64 {
+    let line = budget.compaction;
+    let room = line.saturating_sub(opening);
+    let before = limits.notes_last_tokens.min(room.saturating_mul(limits.notes_last_percent) / 100);
+    line.saturating_sub(before).max(line.saturating_mul(limits.notes_from_percent) / 100)
+}
+
+/// How far notes of the model reach, as the window was then; nothing where a compaction has replaced that since.
+fn covered(view: &View) -> u64 {
+    let noted = view.noted.as_ref().filter(|noted| noted.by == Writer::Model);
+    let stands = |noted: &&Noted| view.history.iter().any(|message| message.id == noted.upto);
+    noted.filter(stands).map_or(0, |noted| noted.tokens.saturating_add(view.count.opening()))
 }
 
 /// What was said after the notes' last message.
@@ -68,35 +127,24 @@ pub fn covering(view: &View, by: Writer) -> Option<Noted> {
     Some(Noted { upto, tokens: conversation(view), by })
 }
 
-/// Who writes them this time.
-pub fn writer(view: &View, desk: &Desk) -> Writer {
-    let wanted = match desk.settings.text(&key::NOTES_WRITER) {
-        "model" => true,
-        "code" => false,
-        _ => is_little(view, desk),
-    };
-    if wanted && desk.model.is_a_mind() { Writer::Model } else { Writer::Code }
-}
-
-/// Whether an update by the model costs little: with all updates before it no more than a small share of what the
-/// conversation has cost. What has no known price is not held against it.
-fn is_little(view: &View, desk: &Desk) -> bool {
+/// Whether so many updates by the model, with all before them, cost no more than a small share of what the conversation has
+/// cost. What has no known price is not held against it.
+fn is_affordable(view: &View, desk: &Desk, updates: u64, percent: u64) -> bool {
     let (prices, limits) = (desk.model.prices().unwrap_or_default(), &desk.limits);
     let spent = |source: &str| {
         let mut sum = Usage::default();
         view.spent.iter().filter(|((by, _), _)| by == source).for_each(|(_, spent)| sum += spent.usage);
         prices.cost(&sum)
     };
-    // The fork reads the conversation twice: once to write, once to hear that it has written.
     let update = Usage {
         input: limits.notes_update_tokens,
-        cache_read: view.count.total().saturating_mul(2),
+        cache_read: view.count.total(),
         output: limits.notes_update_tokens,
         ..Usage::default()
     };
     match (spent(Call::MAIN), spent(ERRAND), prices.cost(&update)) {
         (Some(conversation), Some(notes), Some(update)) => {
-            notes + update <= conversation * limits.notes_cost_percent as f64 / 100.0
+            notes + update * updates as f64 <= conversation * percent as f64 / 100.0
         }
         _ => true,
     }
@@ -125,6 +173,7 @@ pub fn update(folder: &Path, desk: &Desk) -> io::Result<Update> {
         directive,
         gate: Gate::only_file(file.clone()),
         turns: desk.limits.errand_turns,
+        ends: EndsWhen::EditsSucceed,
         receipt: Box::new(|_| None),
     };
     let digest = Digest::of(before.as_bytes());
@@ -184,12 +233,10 @@ pub fn accept(file: &Path, before: &str, desk: &Desk) -> Result<(), String> {
 pub fn keep(view: &View, said: &[Arc<Message>], folder: &Path, desk: &Desk) -> io::Result<()> {
     let (file, limits) = (place(folder), &view.count.in_estimates(&desk.limits));
     let written = view.written.as_ref().and_then(|id| said.iter().position(|message| message.id == *id));
+    let before = current(&file, desk)?;
     let text = match written {
         None => keeper::notes(template_of(desk), said, limits),
-        Some(at) => {
-            let since = keeper::notes(template_of(desk), &said[at + 1..], limits);
-            template::continued(&current(&file, desk)?, &since)
-        }
+        Some(at) => template::continued(&before, &keeper::notes(template_of(desk), &said[at + 1..], limits)),
     };
     write(&file, &text)
 }
@@ -205,12 +252,30 @@ pub async fn compaction(subject: &Subject<'_>) -> Option<Planned> {
     let desk = &desk.measuring(&view.count);
     let subject = &Subject { desk, ..*subject };
     // What code keeps it can bring up to date at any moment, so there is nothing that is neither noted nor kept.
-    let covered = if view.written.is_some() { &noted.upto } else { &view.history.last()?.id };
+    let (author, covered) = match &view.written {
+        Some(written) if serves_as_written(desk) => (Author::Notes, written),
+        Some(_) => (Author::Notes, &noted.upto),
+        None => (Author::Extract, &view.history.last()?.id),
+    };
+    if author == Author::Extract && !may_be_by_code(desk) {
+        return None;
+    }
     let start = rounds::kept_from(&view.history, Some(covered), &desk.limits)?;
-    let notes = view.written.is_some().then_some(text.as_str());
+    let notes = (author == Author::Notes).then_some(text.as_str());
     let summary = summary(subject, &view.history[..start], notes)?;
-    let draft = Draft { stretch: 0..start, author: Author::Notes, summary, beside: None };
+    let draft = Draft { stretch: 0..start, author, summary, beside: None };
     subject.checked(Trigger::Auto, draft).await.ok()
+}
+
+/// Whether notes of a model cover what the model saw and no more. With `economy` code brings them up to date in between.
+fn serves_as_written(desk: &Desk) -> bool {
+    desk.settings.context_policy() == ContextPolicy::Faithful
+}
+
+/// Whether code alone may write what replaces a conversation: there is no model, or somebody chose that.
+fn may_be_by_code(desk: &Desk) -> bool {
+    let chosen = desk.settings.text(&key::NOTES_WRITER) == "code";
+    !desk.model.is_a_mind() || chosen || desk.settings.context_policy() == ContextPolicy::Economy
 }
 
 /// The notes that a model wrote as a summary: standing constraints before them, the person's own words and a list of anchors

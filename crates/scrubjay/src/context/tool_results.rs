@@ -1,11 +1,14 @@
 //! Layer 1: tool-result storage.
 //!
-//! What:   a tool result over its threshold is written to a file and the model gets a preview that names it.
+//! What:   a tool result over its threshold is written to a file and the model gets a preview that names it: beginning, end,
+//!         how a command ended, and round its failure.
 //! When:   a round of tools has finished, before its results enter the record. Decided once: what the record holds is
 //!         what every later request carries, in resumed sessions and forks too.
 //! Cost:   disk.
 //! Spares: layer 2, which would have to clear it, and every request in between, which would have to carry it.
 //! Leaves: pictures, empty results, file reads up to a limit of their own; and the whole result wherever the disk refuses.
+
+mod excerpt;
 
 use crate::desk::Desk;
 use crate::fence;
@@ -16,6 +19,7 @@ use crate::prompts;
 use crate::settings::{Settings, key};
 use crate::tokens;
 use crate::transcript::Spilled;
+use excerpt::{Success, excerpt};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
@@ -138,30 +142,17 @@ fn spill(weighed: &Weighed, folder: &Path, limits: &Limits) -> std::io::Result<(
     Ok((Block::tool_result(shown), spilled))
 }
 
-/// What the model sees: size, where, how to read on, and the beginning. A file read points at the file itself, so that
+/// What the model sees: size, where, how to read on, and an excerpt. A file read points at the file itself, so that
 /// reading it again does not lead in a circle.
 fn preview(weighed: &Weighed, text: &str, stored: &Path, limits: &Limits) -> String {
-    let head = head(text, usize::try_from(limits.preview_bytes).unwrap_or(usize::MAX));
+    let room = usize::try_from(limits.preview_bytes).unwrap_or(usize::MAX);
+    let failed = weighed.result().is_some_and(|result| result.is_error);
+    let shown = excerpt(text, room, if failed { Success::No } else { Success::Yes });
     let lines = text.lines().count();
     let size = format!("{} characters in {lines} lines", weighed.chars);
     let (path, how) = match &weighed.file {
         Some(file) => (PathBuf::from(file), "Read that file again in smaller pages, with `offset` and `limit`."),
         None => (stored.to_owned(), "Read it in pages with the Read tool (`offset`, `limit`), or search it with Grep."),
     };
-    prompts::stored_result(&size, &path.display().to_string(), how, &fence::fenced(head))
-}
-
-/// The beginning, cut at a line; where the first line alone is too long, at a character.
-fn head(text: &str, room: usize) -> &str {
-    if text.len() <= room {
-        return text;
-    }
-    let mut end = room;
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    match text[..end].rfind('\n') {
-        Some(line) if line > 0 => &text[..line],
-        _ => &text[..end],
-    }
+    prompts::stored_result(&size, &path.display().to_string(), how, &fence::fenced(&shown))
 }

@@ -1,15 +1,17 @@
 //! Instruction files: what an organisation, a person and a project ask of everyone who works here.
 //!
-//! They are read once, when a session begins, at `/clear` and after a compaction. Lowest first: what comes later weighs
-//! more. The engine knows neither home nor system: whoever calls says where to look.
+//! They are read when a session begins, at `/clear`, after a compaction and when a session is resumed. Lowest first: what
+//! comes later weighs more. The engine knows neither home nor system: whoever calls says where to look.
 
 mod approvals;
+mod changes;
 mod discovery;
 mod include;
 mod reach;
 mod rules;
 
 pub use approvals::{Answer, Approvals};
+pub use changes::{Changes, changes, reminders};
 pub use rules::{Rule, due, rules_text};
 
 use crate::fence::{fenced, fenced_path, quoted, shown_path};

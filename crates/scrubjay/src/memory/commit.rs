@@ -4,11 +4,10 @@ use super::indexing::Reindexing;
 use super::journal::{Cause, Recorded, Rests, Trace};
 use super::landing::{Folders, Landed, Landing};
 use super::provenance::Trust;
-use super::scan::Entry;
+use super::scan::{Entry, Overlay};
 use super::store::{Index, Memory, What};
 use super::{MemoryError, While as _, trash};
 use crate::digest::Digest;
-use std::collections::BTreeMap;
 use std::io;
 
 /// A file as a change will leave it.
@@ -25,9 +24,6 @@ pub(super) struct Planned {
 
 /// What became of a file that somebody else touched in the same moment.
 type Beside = Vec<(String, What)>;
-
-/// Entries that differ from the last look; `None`: gone.
-pub(super) type Overlay = BTreeMap<String, Option<Entry>>;
 
 impl Memory {
     /// The one commit path: everything is on the disk beside its place, then written down, then exchanged, then
@@ -146,9 +142,10 @@ impl Memory {
 
     /// Know what was just written, without reading it again at the next look unless somebody changed it.
     fn take_over(&mut self, planned: &[Planned], landings: &[Landing], overlay: Overlay) {
+        let mut changes = Overlay::new();
         for (plan, landing) in planned.iter().zip(landings) {
             let Some(text) = &plan.text else {
-                self.scan.remove(&plan.path);
+                changes.insert(plan.path.clone(), None);
                 continue;
             };
             let ready = overlay.get(&plan.path).cloned().flatten();
@@ -159,8 +156,9 @@ impl Memory {
             if let Some(loaded) = read.filter(|loaded| loaded.digest() == entry.digest) {
                 entry.stamp = loaded.stamp;
             }
-            self.scan.insert(entry);
+            changes.insert(plan.path.clone(), Some(entry));
         }
+        self.scan.apply(changes);
     }
 }
 

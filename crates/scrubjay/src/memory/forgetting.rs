@@ -109,7 +109,7 @@ impl Memory {
         let mut bases: BTreeMap<String, Vec<Basis>> =
             self.provenance.lives().during("reading what the memories rest on")?;
         for entry in &self.scan.entries {
-            bases.entry(entry.path.clone()).or_default().extend(self.rests_on(&entry.path).cloned());
+            bases.entry(entry.path.clone()).or_default().extend(self.basis_of(entry).cloned());
         }
         let sources = |path: &String| bases.get(path).into_iter().flatten().flat_map(|basis| &basis.sources);
         let mut derived = self.made_by(origins)?;

@@ -149,7 +149,7 @@ pub(super) fn prose(old: &[u8]) -> String {
 pub(super) fn edited_prose(scope: &str, before: &str, after: &str) -> Vec<String> {
     const SHOWN: usize = 200;
     let told = |how: &str, from: &str, to: &str| -> Vec<String> {
-        let known: Vec<&str> = from.lines().collect();
+        let known: HashSet<&str> = from.lines().collect();
         let new = to.lines().filter(|line| !known.contains(line));
         let short = |line: &str| line.chars().take(SHOWN).collect::<String>();
         new.map(|line| format!("{scope}{} was edited by hand, {how}: {}", name::INDEX, short(line))).collect()

@@ -1,11 +1,11 @@
 //! The index in the store: kept in step with the files, with a person's words in it, whoever edits it when.
 
-use super::commit::{Overlay, Planned};
+use super::commit::Planned;
 use super::folder::{Folder, Stamp};
 use super::index::{self, Rebuilt};
 use super::journal::Cause;
 use super::landing::{Landed, Landing};
-use super::scan::{Entry, Scan, Team, is_shared};
+use super::scan::{Entry, Overlay, Scan, Team, is_shared};
 use super::store::{Index, Memory};
 use super::topic::Topic;
 use super::{MemoryError, Repairs, While as _, headers, name};

@@ -8,7 +8,7 @@ use crate::digest::Digest;
 use crate::limits::Limits;
 use jiff::Timestamp;
 use rustix::fs::FileType;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -88,7 +88,7 @@ pub struct Scan {
     /// The texts of those, as far as they are worth keeping.
     pub(super) texts: HashMap<String, String>,
     /// What memories were before the journal's newest changes, as far as they differ.
-    pub(super) former: Vec<Entry>,
+    pub(super) former: HashMap<String, Vec<Entry>>,
     /// Files of our own that a change left behind.
     pub(super) left_over: Vec<String>,
 }
@@ -105,29 +105,33 @@ impl Scan {
 
     /// A memory as it was at any time we know of.
     pub(super) fn every<'a>(&'a self, path: &'a str) -> impl Iterator<Item = &'a Entry> {
-        self.get(path).into_iter().chain(self.former.iter().filter(move |entry| entry.path == path))
+        self.get(path).into_iter().chain(self.former.get(path).into_iter().flatten())
     }
 
-    /// A memory is no longer what it was.
-    pub(super) fn supersede(&mut self, path: &str) {
-        if let Ok(at) = self.place(path) {
-            self.former.push(self.entries.remove(at));
+    /// Memories are no longer what they were; `None`: gone. All at once: one by one, each would move those behind it.
+    pub(super) fn apply(&mut self, mut changes: Overlay) {
+        if changes.is_empty() {
+            return;
         }
-    }
-
-    pub(super) fn insert(&mut self, entry: Entry) {
-        match self.place(&entry.path) {
-            Ok(at) => self.entries[at] = entry,
-            Err(at) => self.entries.insert(at, entry),
-        }
-    }
-
-    pub(super) fn remove(&mut self, path: &str) {
-        if let Ok(at) = self.place(path) {
-            self.entries.remove(at);
+        self.entries.retain_mut(|entry| match changes.remove(&entry.path) {
+            Some(Some(new)) => {
+                *entry = new;
+                true
+            }
+            Some(None) => false,
+            None => true,
+        });
+        let known = self.entries.len();
+        self.entries.extend(changes.into_values().flatten());
+        if known < self.entries.len() {
+            // Two parts that are in order each, which this sort makes use of.
+            self.entries.sort_by(|a, b| a.path.cmp(&b.path));
         }
     }
 }
+
+/// Entries that differ from the last look; `None`: gone.
+pub(super) type Overlay = BTreeMap<String, Option<Entry>>;
 
 /// Whether the shared folder belongs to this memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,20 +144,59 @@ pub enum Team {
 
 /// Look at everything. What is as it was is taken over from the last look.
 pub(super) fn scan(folder: &Folder, before: &Scan, team: Team, limits: &Limits) -> io::Result<Scan> {
-    let before = before.entries.iter().map(|entry| (entry.path.as_str(), entry)).collect();
-    let looks = Looks { before, limits, room: AtomicU64::new(limits.journal_found_bytes) };
-    let mut walk = Walk { looks: &looks, team, found: Scan::default() };
+    let before = &before.entries;
+    let known = before.iter().enumerate().map(|(at, entry)| (entry.path.as_str(), at)).collect();
+    let looks = Looks { before, known, limits, room: AtomicU64::new(limits.journal_found_bytes) };
+    let mut walk = Walk { looks: &looks, team, found: Found::default() };
     walk.folder(folder, "", 0)?;
-    // Each look is in order already, which this sort makes use of.
-    walk.found.entries.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(walk.found)
+    Ok(walk.found.in_order(before))
+}
+
+/// What a look found: places of what is as it was, and everything else.
+#[derive(Default)]
+struct Found {
+    as_before: Vec<usize>,
+    scan: Scan,
+}
+
+impl Found {
+    /// What another look at other files found.
+    fn take_in(&mut self, other: Found) {
+        self.as_before.extend(other.as_before);
+        self.scan.entries.extend(other.scan.entries);
+        self.scan.left_out.extend(other.scan.left_out);
+        self.scan.texts.extend(other.scan.texts);
+        self.scan.read += other.scan.read;
+    }
+
+    /// Everything by path, each once. What is as it was stands in order already, so only what is new is sorted.
+    fn in_order(self, before: &[Entry]) -> Scan {
+        let Found { as_before, mut scan } = self;
+        let mut stays = vec![false; before.len()];
+        as_before.iter().for_each(|at| stays[*at] = true);
+        let mut new = std::mem::take(&mut scan.entries);
+        new.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+        new.dedup_by(|a, b| a.path == b.path);
+        scan.entries.reserve(as_before.len() + new.len());
+        let mut new = new.into_iter().peekable();
+        for (entry, _) in before.iter().zip(stays).filter(|(_, stays)| *stays) {
+            while let Some(other) = new.next_if(|other| other.path < entry.path) {
+                scan.entries.push(other);
+            }
+            // A file that changed while the folder was read may have been seen twice.
+            let again = new.next_if(|other| other.path == entry.path);
+            scan.entries.push(again.unwrap_or_else(|| entry.clone()));
+        }
+        scan.entries.extend(new);
+        scan
+    }
 }
 
 /// Goes through the folders.
 struct Walk<'a> {
     looks: &'a Looks<'a>,
     team: Team,
-    found: Scan,
+    found: Found,
 }
 
 impl Walk<'_> {
@@ -170,7 +213,7 @@ impl Walk<'_> {
                 kind => kind,
             };
             if landing::is_mark(name.as_bytes()) {
-                self.found.left_over.push(format!("{under}{}", name.to_string_lossy()));
+                self.found.scan.left_over.push(format!("{under}{}", name.to_string_lossy()));
             } else if kind == FileType::Directory {
                 self.below(folder, under, name, depth);
             } else if name::is_markdown(name) {
@@ -188,13 +231,13 @@ impl Walk<'_> {
             return;
         }
         let looked = match name::loadable(name) {
-            Err(why) => return self.found.leave_out(under, name, why),
-            Ok(_) if depth + 1 >= DEEPEST => return self.found.leave_out(under, name, "it lies too deep"),
+            Err(why) => return self.found.scan.leave_out(under, name, why),
+            Ok(_) if depth + 1 >= DEEPEST => return self.found.scan.leave_out(under, name, "it lies too deep"),
             Ok(text) => folder.step(text).and_then(|inner| self.folder(&inner, &format!("{under}{text}/"), depth + 1)),
         };
         match looked {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                self.found.leave_out(under, name, &error.to_string())
+                self.found.scan.leave_out(under, name, &error.to_string())
             }
             _ => {}
         }
@@ -208,7 +251,7 @@ impl Walk<'_> {
             (FileType::RegularFile, Err(why)) => why,
             _ => NOT_A_FILE,
         };
-        self.found.leave_out(under, name, why);
+        self.found.scan.leave_out(under, name, why);
         None
     }
 }
@@ -217,14 +260,6 @@ impl Scan {
     fn leave_out(&mut self, under: &str, name: &OsStr, why: &str) {
         let path = format!("{under}{}", name::escaped(name));
         self.left_out.push(LeftOut { path, why: why.to_owned() });
-    }
-
-    /// What another look at other files found.
-    fn take_in(&mut self, other: Scan) {
-        self.entries.extend(other.entries);
-        self.left_out.extend(other.left_out);
-        self.texts.extend(other.texts);
-        self.read += other.read;
     }
 }
 
@@ -236,22 +271,23 @@ const MOST_THREADS: usize = 4;
 
 /// Looks at files, from as many threads as there are.
 struct Looks<'a> {
-    before: HashMap<&'a str, &'a Entry>,
+    before: &'a [Entry],
+    /// Where a path stands there.
+    known: HashMap<&'a str, usize>,
     limits: &'a Limits,
     /// How many bytes of text may still be kept.
     room: AtomicU64,
 }
 
 impl Looks<'_> {
-    fn at_all(&self, folder: &Folder, under: &str, files: &[String], found: &mut Scan) {
+    fn at_all(&self, folder: &Folder, under: &str, files: &[String], found: &mut Found) {
         let next = AtomicUsize::new(0);
         let look = || {
-            let mut found = Scan::default();
+            let mut found = Found::default();
             while let Some(rest) = files.get(next.fetch_add(BATCH, Ordering::Relaxed)..).filter(|rest| !rest.is_empty())
             {
                 rest.iter().take(BATCH).for_each(|file| self.at(folder, under, file, &mut found));
             }
-            found.entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
             found
         };
         let threads = || std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
@@ -270,25 +306,30 @@ impl Looks<'_> {
         });
     }
 
-    fn at(&self, folder: &Folder, under: &str, file: &str, found: &mut Scan) {
+    fn at(&self, folder: &Folder, under: &str, file: &str, found: &mut Found) {
         let path = format!("{under}{file}");
-        let old = self.before.get(path.as_str()).copied();
-        match self.entry(folder, file, path, found) {
-            Ok(Some(entry)) => found.entries.push(entry),
-            Ok(None) => found.entries.extend(old.cloned()),
+        let old = self.known.get(path.as_str()).copied();
+        match self.entry(folder, (file, path), old.map(|at| &self.before[at]), &mut found.scan) {
+            Ok(Some(entry)) => found.scan.entries.push(entry),
+            Ok(None) => found.as_before.extend(old),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => {
-                found.leave_out(under, OsStr::new(file), &error.to_string());
+                found.scan.leave_out(under, OsStr::new(file), &error.to_string());
                 // A memory that cannot be read just now is still a memory.
                 let passing = error.raw_os_error().is_some();
-                found.entries.extend(old.filter(|_| passing).cloned());
+                found.as_before.extend(old.filter(|_| passing));
             }
         }
     }
 
     /// The file as it is now, or `None` if it is as it was.
-    fn entry(&self, folder: &Folder, name: &str, path: String, found: &mut Scan) -> io::Result<Option<Entry>> {
-        let old = self.before.get(path.as_str());
+    fn entry(
+        &self,
+        folder: &Folder,
+        (name, path): (&str, String),
+        old: Option<&Entry>,
+        found: &mut Scan,
+    ) -> io::Result<Option<Entry>> {
         if let Some(old) = old
             && let Some(stat) = folder.look(OsStr::new(name))?
             && Stamp::of(&stat) == old.stamp
@@ -309,5 +350,88 @@ impl Looks<'_> {
 
     fn has_room(&self, size: u64) -> bool {
         self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |room| room.checked_sub(size)).is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::time::Instant;
+
+    fn entry(path: &str, text: &str) -> Entry {
+        Entry::of(path.to_owned(), text, Stamp::default(), &Limits::default())
+    }
+
+    fn scan_of(entries: &BTreeMap<String, Entry>) -> Scan {
+        Scan { entries: entries.values().cloned().collect(), ..Scan::default() }
+    }
+
+    proptest! {
+        /// One change of many memories is many changes of one.
+        #[test]
+        fn changes_at_once_are_changes_one_by_one(
+            before in proptest::collection::btree_set("[a-f]{1,2}", 0..12),
+            changes in proptest::collection::btree_map("[a-f]{1,2}", proptest::option::of("[xyz]"), 0..12),
+        ) {
+            let path = |name: &String| format!("{name}.md");
+            let mut known: BTreeMap<String, Entry> =
+                before.iter().map(|name| (path(name), entry(&path(name), "old"))).collect();
+            let mut scan = scan_of(&known);
+            let changes: Overlay = changes
+                .iter()
+                .map(|(name, text)| (path(name), text.as_ref().map(|text| entry(&path(name), text))))
+                .collect();
+            for (path, change) in &changes {
+                match change {
+                    Some(entry) => drop(known.insert(path.clone(), entry.clone())),
+                    None => drop(known.remove(path)),
+                }
+            }
+            scan.apply(changes);
+            prop_assert_eq!(scan, scan_of(&known));
+        }
+
+        /// What is as it was and what is new stand together by path, each once.
+        #[test]
+        fn a_look_is_in_order(
+            before in proptest::collection::btree_set("[a-f]{1,2}", 0..12),
+            stays in proptest::collection::vec(any::<proptest::sample::Index>(), 0..12),
+            new in proptest::collection::vec("[a-f]{1,2}", 0..12),
+        ) {
+            let known: Vec<Entry> = before.iter().map(|name| entry(&format!("{name}.md"), "old")).collect();
+            let as_before: Vec<usize> =
+                stays.iter().filter(|_| !known.is_empty()).map(|at| at.index(known.len())).collect();
+            let mut expected: BTreeMap<String, Entry> =
+                as_before.iter().map(|at| (known[*at].path.clone(), known[*at].clone())).collect();
+            let new: Vec<Entry> = new.iter().map(|name| entry(&format!("{name}.md"), "new")).collect();
+            expected.extend(new.iter().map(|entry| (entry.path.clone(), entry.clone())));
+            let found = Found { as_before, scan: Scan { entries: new, ..Scan::default() } };
+            prop_assert_eq!(found.in_order(&known), scan_of(&expected));
+        }
+    }
+
+    /// Side by side: one change of many memories takes about as long as many changes of few. If each moved those behind it, it would
+    /// take sixteen times as long.
+    #[test]
+    fn a_change_of_many_takes_time_in_step_with_their_number() {
+        const FEW: usize = 2_000;
+        const TIMES: usize = 16;
+        let path = |n: usize| format!("m{n:06}.md");
+        let took = |count: usize, times: usize| {
+            let old: Vec<Entry> = (0..count).map(|n| entry(&path(2 * n), "old")).collect();
+            let new: Overlay = (0..count).map(|n| (path(2 * n + 1), Some(entry(&path(2 * n + 1), "new")))).collect();
+            let scans = (0..times).map(|_| (Scan { entries: old.clone(), ..Scan::default() }, new.clone()));
+            let scans: Vec<(Scan, Overlay)> = scans.collect();
+            let started = Instant::now();
+            for (mut scan, changes) in scans {
+                scan.apply(changes);
+                assert_eq!(scan.entries.len(), 2 * count);
+            }
+            started.elapsed()
+        };
+        let best = |count: usize, times: usize| (0..5).map(|_| took(count, times)).min().unwrap_or_default();
+        let (few, many) = (best(FEW, TIMES), best(FEW * TIMES, 1));
+        assert!(many < few * 6, "{few:?} and {many:?}");
     }
 }

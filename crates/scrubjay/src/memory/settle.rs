@@ -4,9 +4,10 @@
 use super::folder::{Folder, Stamp};
 use super::journal::{Cause, ChangeId, Recorded, Tail, Trace};
 use super::landing::{self, Folders, Landing};
-use super::scan::{Entry, Scan, Team, scan};
+use super::scan::{Entry, Overlay, Scan, Team, scan};
 use super::store::{Index, Memory};
 use super::{MemoryError, While as _, headers, trash};
+use crate::digest::Digest;
 use std::io;
 use std::sync::Arc;
 
@@ -97,20 +98,24 @@ impl Memory {
         let tail = self.journal.tail(self.read).during(reading)?;
         self.read = tail.end;
         self.last = tail.changes.iter().map(|change| change.id).max().unwrap_or(self.last).max(self.last);
+        let mut changes = Overlay::new();
         for edit in tail.changes.iter().flat_map(|change| &change.edits) {
-            let Some(after) = &edit.after else {
-                before.supersede(&edit.path);
-                continue;
+            let was = match changes.get(&edit.path) {
+                Some(changed) => changed.as_ref(),
+                None => before.get(&edit.path),
             };
             let kept = edit.text.is_some();
-            if before.get(&edit.path).is_some_and(|entry| entry.digest == *after && entry.kept >= kept) {
+            if was.is_some_and(|was| edit.after.as_ref() == Some(&was.digest) && was.kept >= kept) {
                 continue;
             }
+            let was = was.cloned();
+            before.former.entry(edit.path.clone()).or_default().extend(was);
             let text = edit.text.as_deref().unwrap_or_default();
-            let entry = Entry::known_as(after.clone(), edit.path.clone(), text, &self.limits);
-            before.supersede(&edit.path);
-            before.insert(Entry { kept, ..entry });
+            let entry = |after: &Digest| Entry::known_as(after.clone(), edit.path.clone(), text, &self.limits);
+            let now = edit.after.as_ref().map(|after| Entry { kept, ..entry(after) });
+            changes.insert(edit.path.clone(), now);
         }
+        before.apply(changes);
         Ok(tail)
     }
 

@@ -12,6 +12,7 @@ use crate::clock::Clock;
 use crate::digest::Digest;
 use crate::limits::Limits;
 use crate::paths::{self, ProjectLayout};
+use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::path::PathBuf;
@@ -322,8 +323,12 @@ impl Memory {
 
     /// What a memory rests on, as far as anybody said.
     pub fn rests_on(&self, path: &str) -> Option<&Basis> {
-        let entry = self.scan.get(path)?;
-        self.provenance.basis(path, &entry.digest)
+        self.basis_of(self.scan.get(path)?)
+    }
+
+    /// The same for a memory that was just looked at: whoever goes through all of them looks none up.
+    pub fn basis_of(&self, entry: &Entry) -> Option<&Basis> {
+        self.provenance.basis(&entry.path, &entry.digest)
     }
 
     /// A memory as it is now, with the header an edit of it is based on.
@@ -420,8 +425,9 @@ impl Memory {
         let _lock = self.folder.lock(self.patience())?;
         self.settle()?;
         let (mut planned, mut outcomes) = (Vec::new(), Vec::new());
+        let names = TakenNames::default();
         for edit in change.edits {
-            let (plan, outcome) = self.plan(edit)?;
+            let (plan, outcome) = self.plan(edit, &names)?;
             planned.extend(plan);
             outcomes.push(outcome);
         }
@@ -429,14 +435,17 @@ impl Memory {
             return Ok(Receipt { change: self.last, outcomes });
         }
         let (recorded, beside) = self.land(change.cause, planned)?;
-        for (path, what) in beside {
-            outcomes.iter_mut().filter(|outcome| outcome.path == path).for_each(|outcome| outcome.what = what.clone());
+        let beside: HashMap<String, What> = beside.into_iter().collect();
+        for outcome in &mut outcomes {
+            if let Some(what) = beside.get(&outcome.path) {
+                outcome.what = what.clone();
+            }
         }
         Ok(Receipt { change: recorded.id, outcomes })
     }
 
     /// What an edit comes to, seen against the file as it is now.
-    fn plan(&self, edit: Edit) -> Result<(Option<Planned>, Outcome), MemoryError> {
+    fn plan(&self, edit: Edit, names: &TakenNames) -> Result<(Option<Planned>, Outcome), MemoryError> {
         let now = self.text(&edit.path)?;
         let outcome = |what, diff| Outcome { path: edit.path.clone(), what, diff };
         let same_base = now.as_ref().map(|(entry, _)| &entry.digest) == edit.base.as_ref();
@@ -460,7 +469,7 @@ impl Memory {
             }
         };
         self.check_size(&edit.path, &text)?;
-        let (path, text, what) = self.reconciled(&edit, text, now.as_ref())?;
+        let (path, text, what) = self.reconciled(&edit, text, now.as_ref(), names)?;
         // A version that lies beside it already is not put beside itself.
         let was = if path == edit.path { now } else { self.text(&path)?.filter(|(_, beside)| *beside == text) };
         let old = was.as_ref().map(|(_, text)| text.as_str());
@@ -492,11 +501,12 @@ impl Memory {
         edit: &Edit,
         ours: String,
         now: Option<&(Entry, String)>,
+        names: &TakenNames,
     ) -> Result<(String, String, What), MemoryError> {
         let path = edit.path.clone();
         let Some((entry, theirs)) = now else {
             if edit.base.is_none() {
-                self.check_free(&path)?;
+                self.check_free(&path, names)?;
             }
             return Ok((path, ours, What::Saved));
         };
@@ -512,11 +522,16 @@ impl Memory {
     }
 
     /// A name must be free in every spelling.
-    fn check_free(&self, path: &str) -> Result<(), MemoryError> {
-        let fold = name::fold(path);
-        let taken = self.scan.entries.iter().find(|entry| entry.path != path && name::fold(&entry.path) == fold);
-        match taken {
-            Some(entry) => Err(MemoryError::Taken { path: path.to_owned(), existing: entry.path.clone() }),
+    fn check_free(&self, path: &str, names: &TakenNames) -> Result<(), MemoryError> {
+        let names = names.get_or_init(|| {
+            let mut names: HashMap<String, Vec<String>> = HashMap::new();
+            for entry in &self.scan.entries {
+                names.entry(name::fold(&entry.path)).or_default().push(entry.path.clone());
+            }
+            names
+        });
+        match names.get(&name::fold(path)).into_iter().flatten().find(|taken| *taken != path) {
+            Some(existing) => Err(MemoryError::Taken { path: path.to_owned(), existing: existing.clone() }),
             None => Ok(()),
         }
     }
@@ -559,6 +574,9 @@ impl Memory {
         is_new && after.is_some_and(|basis| basis.trust == Trust::Tainted)
     }
 }
+
+/// The paths that are there by their fold, looked up once for a change, however many memories it makes.
+type TakenNames = OnceCell<HashMap<String, Vec<String>>>;
 
 /// Whether the system merely takes no writes: the memory can still be read.
 fn takes_no_writes(error: &std::io::Error) -> bool {

@@ -96,7 +96,7 @@ impl Memory {
     fn heirs(&self) -> BTreeMap<String, String> {
         let mut heirs = BTreeMap::new();
         for entry in &self.scan.entries {
-            let sources = self.rests_on(&entry.path).map(|basis| basis.sources.as_slice()).unwrap_or_default();
+            let sources = self.basis_of(entry).map(|basis| basis.sources.as_slice()).unwrap_or_default();
             // A source of a session was only read there.
             for source in sources.iter().filter(|source| source.session.is_empty()) {
                 if let Speaker::Memory(gone) = &source.speaker

@@ -3,12 +3,12 @@
 
 use super::breakpoints::{Breakpoint, breakpoints};
 use super::rules::{CacheBlock, CacheRequest, CacheState, Level, Salts, Shelf};
-use crate::message::{Block, Kind, Message, Usage};
+use crate::message::{Block, Kind, Message, ToolCallId, Usage};
 use crate::prompt::Prompt;
 use crate::transcript::{CLEARED, ToolSpec};
 use jiff::Timestamp;
 use serde_json::Value;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// A part of a request that is counted as one.
@@ -138,14 +138,20 @@ impl Biller {
 
     /// What `context_management` asks for: past its trigger, old results are cleared if they are enough.
     fn clear(&self, prompt: &Prompt, Layout { blocks, places }: &mut Layout) -> u64 {
-        let edit = prompt.options.context_management.as_ref().map_or(&Value::Null, |asked| &asked["edits"][0]);
+        let asked = prompt.options.context_management.as_ref().and_then(|asked| asked["edits"].as_array());
+        let clears = |edit: &&Value| edit["type"] == "clear_tool_uses_20250919" || edit["type"].is_null();
+        let Some(edit) = asked.and_then(|edits| edits.iter().find(clears)) else { return 0 };
         let (Some(trigger), Some(keep)) = (edit["trigger"]["value"].as_u64(), edit["keep"]["value"].as_u64()) else {
             return 0;
         };
         let total: u64 = blocks.iter().map(|block| block.tokens).sum();
+        let kept = edit["exclude_tools"].as_array().map_or(&[][..], Vec::as_slice);
+        let calls = prompt.messages().flat_map(|message| message.tool_uses());
+        let stays: HashSet<&ToolCallId> =
+            calls.filter(|call| kept.iter().any(|name| *name == *call.name)).map(|call| &call.id).collect();
+        let goes = |block: &Block| matches!(block.kind(), Kind::ToolResult(result) if !stays.contains(&result.call));
         let results = prompt.messages().zip(&*places).flat_map(|(message, start)| {
-            let is_result = |block: &Block| matches!(block.kind(), Kind::ToolResult(_));
-            (*start..).zip(&message.blocks).filter(move |(_, block)| is_result(block)).map(|(at, _)| at)
+            (*start..).zip(&message.blocks).filter(|(_, block)| goes(block)).map(|(at, _)| at)
         });
         let mut results: Vec<usize> = results.collect();
         results.truncate(results.len().saturating_sub(usize::try_from(keep).unwrap_or(usize::MAX)));

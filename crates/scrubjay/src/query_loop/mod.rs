@@ -204,9 +204,10 @@ impl Session {
         self.hear_of_notes()?;
         self.hear_of_learning()?;
         self.hear_of_dreams()?;
-        if !self.compact_if_due(cancel).await? {
+        if !self.make_room_if_due(cancel).await? {
             self.plan_ahead(cancel).await?;
         }
+        self.begin_anew()?;
         self.bring_back(cancel).await?;
         self.hear_of_agents()?;
         self.warn_if_nearly_full();
@@ -431,7 +432,7 @@ impl Session {
         if last == Some(today) {
             return Ok(());
         }
-        let words = prompts::date(&format!("{today} ({:?})", today.weekday()));
+        let words = self.desk.todays_date();
         self.say(Role::User, Origin::Reminder, vec![Block::text(words)])
     }
 

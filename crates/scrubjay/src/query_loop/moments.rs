@@ -36,6 +36,7 @@ impl Session {
         }
         self.show_left_over()?;
         self.tell_the_date()?;
+        self.tell_changes()?;
         let Question { blocks, labels } = question;
         self.transcript.say_labelled(blocks.clone(), labels, self.desk.clock.now())?;
         self.look_for_memories(&blocks, cancel);

@@ -42,14 +42,20 @@ impl Session {
     /// After a reply: write the notes if they are due. Never in the way of the turn.
     pub(super) fn note_if_due(&mut self) -> Result<(), Error> {
         self.hear_of_notes()?;
-        let view = self.transcript.view();
-        if self.is_noting() || !session_notes::due(view, &self.desk) || self.rests(LAYER) {
+        if self.is_noting() {
+            return Ok(());
+        }
+        let Some(wanted) = session_notes::due(self.transcript.view(), &self.desk) else { return Ok(()) };
+        if self.rests(LAYER) {
             return Ok(());
         }
         // Where nobody may work in the background, code keeps them all the same: it costs nothing.
-        let by_model = session_notes::writer(view, &self.desk) == Writer::Model && self.may_work_in_background();
+        let by_model = wanted == Writer::Model && self.may_work_in_background();
         let writer = if by_model { Writer::Model } else { Writer::Code };
         let view = self.transcript.view();
+        if writer == Writer::Code && !session_notes::may_keep(view, &self.desk) {
+            return Ok(());
+        }
         let (Some(folder), Some(noted)) = (self.transcript.folder(), session_notes::covering(view, writer)) else {
             return Ok(());
         };
@@ -152,7 +158,9 @@ impl Session {
         let subject = self.subject(folder.as_deref());
         let planned = session_notes::compaction(&subject).await;
         let line = context::budget(&self.transcript, &self.desk).compaction;
-        Ok(planned.filter(|planned| planned.after <= line))
+        let opening = self.transcript.view().count.opening();
+        let room = line.saturating_sub(opening).saturating_mul(self.desk.limits.notes_room_percent) / 100;
+        Ok(planned.filter(|planned| planned.after <= opening.saturating_add(room)))
     }
 
     /// Wait for background work that is running and record what it did; more may start afterwards. Whether nothing runs.

@@ -10,8 +10,8 @@ use crate::message::{Message, MessageId, Origin, Role, Usage};
 use crate::model::Ability;
 use crate::prompt_cache::planner::{self, Decision, Edit, Pauses, Situation, Stretch, Warmth};
 use crate::prompt_cache::rules::lifetime;
-use crate::settings::key;
-use crate::transcript::{Call, Compaction, Entry, Lifetimes, Record, Ttl};
+use crate::settings::{ContextPolicy, key};
+use crate::transcript::{Author, Call, Compaction, Entry, Lifetimes, Record, Ttl};
 use jiff::{SignedDuration, Timestamp};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -55,7 +55,8 @@ impl Session {
         self.transcript.records().iter().rev().find(counts).map(|record| record.at)
     }
 
-    /// On turns on which no compaction is due: compact from notes or clear old results, where it pays. One break at most.
+    /// On turns on which no compaction is due. While the cache is warm, nothing that was sent changes; a cold one has to be
+    /// written anew anyway, so what it lets go is free. With `economy` whatever pays is done. One break at most.
     pub(super) async fn plan_ahead(&mut self, cancel: &CancellationToken) -> Result<(), Error> {
         let now = self.situation(self.desk.clock.now());
         if self.receipts.is_braked() {
@@ -65,12 +66,40 @@ impl Session {
         if now.since_last.is_none() || self.announced().is_some() {
             return Ok(());
         }
-        let weigh = self.is_worth_weighing(&now);
+        match (self.desk.settings.context_policy(), now.warmth()) {
+            (ContextPolicy::Economy, _) => self.save_where_it_pays(&now, cancel).await,
+            (ContextPolicy::Faithful, Warmth::Cold) => self.use_cold_cache(&now, cancel).await,
+            (ContextPolicy::Faithful, Warmth::Warm) => self.microcompact(None),
+        }
+    }
+
+    /// Old results go, which costs nothing now. A conversation that fills most of its window, also without them, gives way
+    /// to notes that the model wrote.
+    async fn use_cold_cache(&mut self, now: &Situation, cancel: &CancellationToken) -> Result<(), Error> {
+        let budget = context::budget(&self.transcript, &self.desk);
+        let limits = self.desk.limits.clone();
+        let is_long = budget.used > budget.compaction.saturating_mul(limits.cold_compaction_percent) / 100;
+        let may_compact = is_long && context::compacts_by_itself(&self.desk.settings) && !self.is_noting();
+        if may_compact && !microcompaction::suffices(self.transcript.view(), &self.desk) {
+            let planned = self.notes_as_summary().await?;
+            if let Some(planned) = planned.filter(|planned| planned.compaction.author == Author::Notes) {
+                let verdict = planner::pays(now, &self.edit_of(&planned.compaction), &limits);
+                if verdict.decision == Decision::Act {
+                    return self.land(planned, Some(verdict), cancel).await.map(|_| ());
+                }
+            }
+        }
+        self.microcompact(Some(now))
+    }
+
+    /// `economy`: compact from notes or clear old results, where it pays.
+    async fn save_where_it_pays(&mut self, now: &Situation, cancel: &CancellationToken) -> Result<(), Error> {
+        let weigh = self.is_worth_weighing(now);
         // Where nothing is cached, what a compaction kept may be cleared with it: it is one break all the same.
-        if weigh && self.compact_early(&now, cancel).await? && now.warmth() == Warmth::Warm {
+        if weigh && self.compact_early(now, cancel).await? && now.warmth() == Warmth::Warm {
             return Ok(());
         }
-        self.microcompact(weigh.then_some(&now))
+        self.microcompact(weigh.then_some(now))
     }
 
     /// Weighing walks the whole conversation. A cold cache is rare enough for it; a warm one is weighed when it has grown.
@@ -149,7 +178,7 @@ impl Session {
         }
     }
 
-    fn clear(&mut self, clearing: Clearing, at: Timestamp) -> Result<(), Error> {
+    pub(super) fn clear(&mut self, clearing: Clearing, at: Timestamp) -> Result<(), Error> {
         let Clearing { entry, edit, verdict } = clearing;
         if let Entry::Cleared { results, .. } = &entry {
             let (count, freed) = (results.len(), edit.removed.saturating_sub(edit.added));

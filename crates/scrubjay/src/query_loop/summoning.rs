@@ -85,6 +85,14 @@ impl Agents {
 }
 
 impl Session {
+    /// With the same agents, and another model for the few words about what they are doing.
+    pub fn summarising_with(mut self, small: Option<Arc<dyn Model>>) -> Self {
+        if let Some(staff) = &mut self.agents.shared.staff {
+            Arc::make_mut(staff).small = small;
+        }
+        self
+    }
+
     /// With agents to start. Those that were cut off when the session last ended are reported.
     pub fn staffed(mut self, staff: Arc<Staff>) -> Self {
         self.agents.shared.staff = Some(staff);

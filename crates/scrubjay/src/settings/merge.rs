@@ -2,7 +2,7 @@
 
 use super::gather::{Candidate, Gathered, gather, plain};
 use super::registry::{Kind, LIMITS, OFF_IN_BARE_MODE, Setting, THRESHOLDS, Trust, key};
-use super::{Chosen, Refused, Settings, Source, Sources, usual_threshold, whole, words};
+use super::{Amount, Chosen, Refused, Settings, Source, Sources, usual_threshold, whole, words};
 use crate::limits::{Limits, Narrower};
 use std::collections::BTreeMap;
 use toml::Value;
@@ -132,8 +132,12 @@ impl From<Candidate> for Chosen {
     }
 }
 
-/// Which way a number is narrower, and what it is when nobody says anything. A tool's threshold is as a limit.
+/// Which way a number is narrower, and what it is when nobody says anything. A tool's threshold is as a limit, and so is
+/// what is used of a window.
 fn direction(name: &str) -> Option<(Narrower, u64)> {
+    if name == key::CONTEXT_WINDOW.key {
+        return Some((Narrower::Lower, u64::MAX));
+    }
     if let Some(limit) = name.strip_prefix(LIMITS) {
         let row = Limits::table().into_iter().find(|row| row.name == limit)?;
         return Some((row.narrower, row.default));
@@ -145,13 +149,23 @@ fn direction(name: &str) -> Option<(Narrower, u64)> {
 impl Settings {
     /// The candidates without those by which a repository would widen what holds without it.
     fn within_what_holds(&mut self, name: &str, candidates: Vec<Candidate>) -> Vec<Candidate> {
-        let Some((narrower, default)) = direction(name) else { return candidates };
         let is_repository = |source: Source| matches!(source, Source::Project | Source::Local);
-        let before = candidates.iter().find(|one| one.source < Source::Project);
-        let before = before.and_then(|one| whole(&one.value)).unwrap_or(default);
-        let narrows = |one: &Candidate| whole(&one.value).is_some_and(|value| narrower.allows(value, before));
+        let before = candidates.iter().find(|one| one.source < Source::Project).map(|one| one.value.clone());
+        let (narrower, narrows): (Narrower, Box<dyn Fn(&Value) -> bool>) = match direction(name) {
+            Some((narrower, default)) => {
+                let before = before.and_then(|value| whole(&value)).unwrap_or(default);
+                (narrower, Box::new(move |value| whole(value).is_some_and(|value| narrower.allows(value, before))))
+            }
+            // Without a value of the user's own any line is lower than the one that holds.
+            None if name == key::CONTEXT_COMPACT_AT.key => {
+                let before = before.as_ref().and_then(Amount::of);
+                let lower = move |amount: Amount| before.is_none_or(|before| amount.is_at_most(before));
+                (Narrower::Lower, Box::new(move |value| Amount::of(value).is_some_and(lower)))
+            }
+            None => return candidates,
+        };
         let (kept, wider): (Vec<_>, Vec<_>) =
-            candidates.into_iter().partition(|one| !is_repository(one.source) || narrows(one));
+            candidates.into_iter().partition(|one| !is_repository(one.source) || narrows(&one.value));
         for one in wider {
             let file = one.file.as_deref().map(|file| format!(" (`{}`)", plain(&file.to_string_lossy())));
             let (who, rule) = (one.source.name(), narrower.rule());

@@ -88,6 +88,60 @@ struct Chosen {
     file: Option<PathBuf>,
 }
 
+/// What comes first when a conversation is shortened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ContextPolicy {
+    /// What it says: nothing that was sent changes before it must, and a model writes what replaces it.
+    Faithful,
+    /// What it costs: old results and old messages give way as soon as that saves money.
+    Economy,
+}
+
+/// Tokens, or a share of something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Amount {
+    /// This many tokens.
+    Tokens(u64),
+    /// So many hundredths.
+    Percent(u64),
+}
+
+impl Amount {
+    fn of(value: &toml::Value) -> Option<Self> {
+        match value {
+            toml::Value::String(text) => Self::parse(text),
+            other => whole(other).filter(|tokens| *tokens > 0).map(Self::Tokens),
+        }
+    }
+
+    /// `120000`, `120_000` or `60 %`.
+    fn parse(text: &str) -> Option<Self> {
+        let text = text.trim().replace('_', "");
+        let number = |digits: &str| digits.trim().parse::<u64>().ok().filter(|number| *number > 0);
+        if let Some(share) = text.strip_suffix('%') {
+            return number(share).filter(|share| *share <= 100).map(Self::Percent);
+        }
+        number(&text).map(Self::Tokens)
+    }
+
+    /// Whether it is certainly no more than another one: two units cannot be compared without a window.
+    fn is_at_most(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Tokens(one), Self::Tokens(other)) | (Self::Percent(one), Self::Percent(other)) => one <= other,
+            _ => false,
+        }
+    }
+}
+
+impl std::fmt::Display for Amount {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Tokens(tokens) => write!(f, "{tokens}"),
+            Self::Percent(share) => write!(f, "{share} %"),
+        }
+    }
+}
+
 /// A value that its source may not set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
@@ -194,6 +248,19 @@ impl Settings {
         }
     }
 
+    /// Tokens or a percentage, if somebody said so.
+    pub fn amount(&self, setting: &Setting) -> Option<Amount> {
+        self.said(setting.key).and_then(Amount::of)
+    }
+
+    /// What comes first when a conversation is shortened.
+    pub fn context_policy(&self) -> ContextPolicy {
+        match self.text(&key::CONTEXT_POLICY) {
+            "economy" => ContextPolicy::Economy,
+            _ => ContextPolicy::Faithful,
+        }
+    }
+
     /// A list, over all sources.
     pub fn list(&self, setting: &Setting) -> Vec<&str> {
         let items = self.said(setting.key).and_then(toml::Value::as_array);
@@ -256,6 +323,25 @@ impl Settings {
         }
     }
 
+    /// Take back what a repository said about a setting: what holds without it counts, and the user is told why.
+    pub fn take_back(&mut self, setting: &Setting, without: &Self, why: &str) {
+        let Some(chosen) = self.chosen.remove(setting.key) else { return };
+        let value = chosen.value.as_str().map_or_else(|| chosen.value.to_string(), str::to_owned);
+        let file = chosen.file.as_deref().map(|file| format!(" (`{}`)", gather::plain(&file.to_string_lossy())));
+        self.warnings.push(format!(
+            "{}{} sets `{}` to `{}`, but {why}, so it is ignored; you can set it yourself",
+            chosen.source.name(),
+            file.unwrap_or_default(),
+            setting.key,
+            gather::plain(&value)
+        ));
+        let Chosen { source, file, .. } = chosen;
+        self.refused.push(Refused { key: setting.key.to_owned(), value, source, file, why: why.to_owned() });
+        if let Some(own) = without.chosen.get(setting.key) {
+            self.chosen.insert(setting.key.to_owned(), own.clone());
+        }
+    }
+
     /// Every value that its source may not set, and what holds instead.
     pub fn refused(&self) -> Vec<(&Refused, String)> {
         let rows = self.rows();
@@ -293,6 +379,7 @@ impl Settings {
             Kind::Flag => (if self.flag(setting) { "on" } else { "off" }).to_owned(),
             Kind::Number(_) => self.number(setting).to_string(),
             Kind::Text | Kind::Choice(_) => self.text(setting).to_owned(),
+            Kind::Amount => self.amount(setting).map(|amount| amount.to_string()).unwrap_or_default(),
             Kind::List => self.list(setting).join(", "),
             Kind::Table => self
                 .table(setting)

@@ -13,6 +13,8 @@ pub enum Kind {
     Text,
     /// One of these words.
     Choice(&'static [&'static str]),
+    /// Tokens, or a percentage.
+    Amount,
     /// Texts; every source adds to them.
     List,
     /// A table with its own shape; lists in it are joined over all sources.
@@ -194,7 +196,8 @@ settings! {
     TOOL_RESULTS = layer!("tool_results", "TOOL_RESULTS", true, "layer 1: large tool results go to disk");
     MICROCOMPACTION_TIME = layer!("microcompaction_time", "MICROCOMPACTION_TIME", true, "layer 2: clear old results when it pays, mostly because the cache is certainly cold");
     MICROCOMPACTION_CACHED = layer!("microcompaction_cached", "MICROCOMPACTION_CACHED", false, "layer 2: drop old results from the cached prefix");
-    MICROCOMPACTION_API = layer!("microcompaction_api", "MICROCOMPACTION_API", true, "layer 2: ask the provider to clear, where it can");
+    MICROCOMPACTION_API = layer!("microcompaction_api", "MICROCOMPACTION_API", true, "layer 2: ask the provider to clear, where it can; without a word of yours only where thinking is bound");
+    MICROCOMPACTION_THINKING = layer!("microcompaction_thinking", "MICROCOMPACTION_THINKING", false, "layer 2: ask the provider to drop old thinking, where it can");
     SESSION_NOTES = layer!("session_notes", "SESSION_NOTES", true, "layer 3: a running summary of the session");
     NOTES_COMPACTION = layer!("notes_compaction", "NOTES_COMPACTION", true, "layer 3: compact from the notes, without a model");
     COMPACTION = layer!("compaction", "COMPACTION", true, "layer 4: summarise when the window is nearly full").aliases(&["autoCompactEnabled"]);
@@ -218,11 +221,16 @@ settings! {
     EXTRACTION_READER = choice("extraction.reader", &["user", "fork"], "who looks for memories: a learner that reads what the user typed, or a fork that reads everything, whose memories wait for the user").environment(&["SCRUBJAY_EXTRACTION_READER"]).user_only();
     EXTRACTION_MODEL = text("models.extract", "", "the model that learns; without one the cheapest of the same provider").environment(&["SCRUBJAY_MODEL_EXTRACT"]).user_only();
     DREAMING_MODE = choice("dreaming.mode", &["additive", "propose", "auto"], "what a dream does by itself: everything but removing memories, nothing, or that too").environment(&["SCRUBJAY_DREAMING_MODE"]).user_only();
-    NOTES_WRITER = choice("session_notes.writer", &["auto", "model", "code"], "who writes the notes: the model when it costs little against the conversation and code in between, or always one of them").environment(&["SCRUBJAY_SESSION_NOTES_WRITER"]).not_repository();
+    CONTEXT_POLICY = choice("context.policy", &["faithful", "economy"], "what comes first when a conversation is shortened: what it says, or what it costs").environment(&["SCRUBJAY_CONTEXT_POLICY"]).not_repository().once_per_session();
+    CONTEXT_COMPACT_AT = Setting::new("context.compact_at", Kind::Amount, Unset::Text(""), "compact here and not only just below the window: tokens, or percent of the effective window").environment(&["SCRUBJAY_CONTEXT_COMPACT_AT"]).once_per_session();
+    CONTEXT_WINDOW = Setting::new("context.window", Kind::Number(20_000..=100_000_000), Unset::Number(0), "use only this much of the model's window, in tokens").environment(&["SCRUBJAY_CONTEXT_WINDOW"]).once_per_session();
+    NOTES_WRITER = choice("session_notes.writer", &["auto", "model", "code"], "who writes the session notes: the model before a compaction comes near and code until then, or always one of them").environment(&["SCRUBJAY_SESSION_NOTES_WRITER"]).not_repository();
     MICROCOMPACTION_WHEN = choice("microcompaction.when", &["pays", "fixed_gap"], "clear when it pays, or after a fixed gap").environment(&["SCRUBJAY_MICROCOMPACTION_WHEN"]).not_repository();
 
     PROVIDER = text("provider", "", "which service answers; none is offline").environment(&["SCRUBJAY_PROVIDER"]).user_only().once_per_session();
     BASE_URL = text("base_url", "", "where that service is").environment(&["SCRUBJAY_BASE_URL"]).user_only().once_per_session();
+    BETAS = list("betas", "betas that requests of the Messages dialect name").environment(&["SCRUBJAY_BETAS", "ANTHROPIC_BETAS"]).user_only().once_per_session();
+    MODEL_WINDOW = Setting::new("model_window", Kind::Number(0..=100_000_000), Unset::Number(0), "how many tokens a model holds that no table knows; 0 asks its service").environment(&["SCRUBJAY_MODEL_WINDOW"]).not_repository().once_per_session();
     API_KEY_COMMAND = text("api_key_command", "", "a command that prints the key").environment(&["SCRUBJAY_API_KEY_COMMAND"]).aliases(&["apiKeyHelper"]).user_only();
     MODEL = text("model", "", "the model that answers").environment(&["SCRUBJAY_MODEL"]).once_per_session();
     SMALL_MODEL = text("small_model", "", "a cheap model for choices and labels").environment(&["SCRUBJAY_SMALL_MODEL"]).not_repository();

@@ -219,6 +219,36 @@ fn a_repository_only_narrows_every_limit() {
     }
 }
 
+// spec: T4
+// spec: W1
+#[test]
+fn a_repository_may_only_lower_where_a_conversation_is_compacted() {
+    let file = |line: &str| Some(SettingsFile { table: line.parse().unwrap(), file: "settings.toml".into() });
+    for (own, theirs, holds) in [
+        ("context.compact_at = \"50 %\"", "context.compact_at = \"40 %\"", "40 %"),
+        ("context.compact_at = \"50 %\"", "context.compact_at = \"60 %\"", "50 %"),
+        // Without a window it cannot be told which is lower.
+        ("context.compact_at = \"50 %\"", "context.compact_at = 30000", "50 %"),
+        ("context.compact_at = 60_000", "context.compact_at = 70_000", "60000"),
+        ("", "context.compact_at = \"90 %\"", "90 %"),
+        ("context.window = 50_000", "context.window = 90_000", "50000"),
+        ("context.window = 50_000", "context.window = 40_000", "40000"),
+        ("context.window = 50_000", "context.window = 0", "50000"),
+        ("context.policy = \"faithful\"", "context.policy = \"economy\"", "faithful"),
+    ] {
+        let sources = Sources { user: file(own), project: file(theirs), ..Sources::default() };
+        let settings = Settings::resolve(&sources);
+        let key = theirs.split(' ').next().unwrap();
+        let row = settings.rows().into_iter().find(|row| row.key == key).unwrap();
+        assert_eq!(row.value, holds, "{own} and {theirs}");
+    }
+    for bad in ["context.compact_at = \"soon\"", "context.compact_at = \"0 %\"", "context.compact_at = \"101 %\""] {
+        let settings = Settings::resolve(&Sources { user: file(bad), ..Sources::default() });
+        assert!(settings.warnings[0].contains("a number of tokens (120000) or a percentage (60 %)"), "{bad}");
+        assert_eq!(settings.amount(&key::CONTEXT_COMPACT_AT), None);
+    }
+}
+
 // spec: W1
 #[test]
 fn a_repository_widens_no_setting() {
@@ -229,6 +259,7 @@ fn a_repository_widens_no_setting() {
             Kind::Number(bounds) => vec![bounds.start().to_string(), bounds.end().to_string()],
             Kind::Text => vec!["\"evil\"".into()],
             Kind::Choice(words) => words.iter().map(|word| format!("{word:?}")).collect(),
+            Kind::Amount => vec!["\"60 %\"".into(), "50000".into()],
             Kind::List => vec!["[\"evil\"]".into()],
             Kind::Table => vec!["{ Stop = [] }".into()],
         };

@@ -1,7 +1,7 @@
 //! Values as people type them, and the known name that is nearest to a mistyped one.
 
 use super::registry::{Kind, LIMITS, SETTINGS, Setting};
-use super::whole;
+use super::{Amount, whole};
 use crate::limits::Limits;
 use toml::Value;
 
@@ -12,6 +12,7 @@ pub(super) fn accept(kind: &Kind, value: &Value) -> Option<Value> {
         Kind::Number(bounds) => whole(value).is_some_and(|number| bounds.contains(&number)),
         Kind::Text => value.is_str(),
         Kind::Choice(words) => value.as_str().is_some_and(|word| words.contains(&word)),
+        Kind::Amount => Amount::of(value).is_some(),
         Kind::List => value.as_array().is_some_and(|items| items.iter().all(Value::is_str)),
         Kind::Table => value.is_table(),
     };
@@ -24,7 +25,7 @@ pub(super) fn read(kind: &Kind, text: &str) -> Option<Value> {
     let value = match kind {
         Kind::Flag => Value::Boolean(yes_or_no(text)?),
         Kind::Number(_) => Value::Integer(text.replace('_', "").parse().ok()?),
-        Kind::Text | Kind::Choice(_) => Value::String(text.to_owned()),
+        Kind::Text | Kind::Choice(_) | Kind::Amount => Value::String(text.to_owned()),
         Kind::List => {
             let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
             Value::Array(items.map(|item| Value::String(item.to_owned())).collect())
@@ -50,6 +51,7 @@ pub(super) fn takes(kind: &Kind) -> String {
         Kind::Number(bounds) => format!("a whole number between {} and {}", bounds.start(), bounds.end()),
         Kind::Text => "text".to_owned(),
         Kind::Choice(words) => format!("one of {}", words.join(", ")),
+        Kind::Amount => "a number of tokens (120000) or a percentage (60 %)".to_owned(),
         Kind::List => "a list of texts".to_owned(),
         Kind::Table => "a table".to_owned(),
     }

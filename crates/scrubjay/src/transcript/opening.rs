@@ -122,12 +122,16 @@ pub enum Thinking {
     Off,
 }
 
-/// What a request asks for besides its words. Read once per session: all of it is part of the cached prefix.
+/// What a request asks for besides its words. Read once per session, because providers cache by most of it; how long a reply
+/// may be is no part of that.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Options {
     /// How long a reply may be; `None` takes the limit.
     pub max_output: Option<u64>,
+    /// What the conversation measures so far in tokens, as far as its record says; no part of an opening.
+    #[serde(skip)]
+    pub used: Option<u64>,
     /// Reasoning.
     pub thinking: Thinking,
     /// How long cached prefixes should live.

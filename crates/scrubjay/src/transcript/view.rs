@@ -1,6 +1,6 @@
 //! The fold: what the entries add up to. A pure function of them, kept up to date one entry at a time.
 
-use super::{Compaction, Entry, EntryId, Extracted, Hidden, Noted, Opening, Record, Spilled, Writer};
+use super::{Author, Compaction, Entry, EntryId, Extracted, Hidden, Noted, Opening, Record, Spilled, Writer};
 use crate::digest::FilesSeen;
 use crate::limits::Limits;
 use crate::message::{self, Block, Kind, Message, MessageId, Origin, ToolCallId, ToolResult, Usage};
@@ -245,8 +245,21 @@ impl View {
         self.recalled.retain(|message, _| here.contains(message));
         self.compactions.push((id, compaction.clone()));
         self.forget_lost_spans();
-        self.strikes.remove(Compaction::LAYER);
+        self.settle_strikes(compaction.author, limits);
         self.recount(limits);
+    }
+
+    /// A summary of the model proves that it can write one. One by code, made because the model could not, gives the model one
+    /// more try when the window is full again.
+    fn settle_strikes(&mut self, author: Author, limits: &Limits) {
+        match self.strikes.get_mut(Compaction::LAYER) {
+            Some(strikes) if author == Author::Extract => {
+                *strikes = (*strikes).min(limits.compaction_strikes.saturating_sub(1));
+            }
+            _ => {
+                self.strikes.remove(Compaction::LAYER);
+            }
+        }
     }
 
     /// Decisions about tool results that are no longer there.

@@ -61,7 +61,7 @@ fn begun(simulator: &Simulator, by: By) -> Story {
     let model = model(simulator, by);
     let mut setting = Setting::new(model.clone()).tools(tools::standard(&[], &limits));
     setting.options.context_management =
-        microcompaction::server_clearing(&*model, &Settings::resolve(&Sources::default()), &limits);
+        microcompaction::server_clearing(&*model, &[], &Settings::resolve(&Sources::default()), &limits);
     assert!(setting.options.context_management.is_some());
     let story = setting.begin().unwrap();
     story.home.write("seeds.txt", "sunflower\n".repeat(30)).unwrap();

@@ -1,7 +1,7 @@
 //! Forks: the parent's exact bytes, restrained when they call.
 
 use scrubjay::agents::fork;
-use scrubjay::errand::{Ending, Errand};
+use scrubjay::errand::{Ending, EndsWhen, Errand};
 use scrubjay::gate::Gate;
 use scrubjay::message::Usage;
 use scrubjay::model::{ModelError, Pending};
@@ -22,6 +22,7 @@ fn errand(gate: Gate) -> Errand {
         directive: "Write the notes.".into(),
         gate,
         turns: 5,
+        ends: EndsWhen::Silent,
         receipt: Box::new(|_| None),
     }
 }

@@ -1,12 +1,13 @@
 //! Instruction files in a session: read once, again after a compaction, and rules when a file they are for is touched.
 
 use scrubjay::context::compaction::boundary::{Part, Wish};
+use scrubjay::event::Event;
 use scrubjay::instructions::{self, Approvals, Loaded, Places};
 use scrubjay::limits::Limits;
 use scrubjay::message::{Origin, SessionId};
 use scrubjay::prompt::Prompt;
 use scrubjay::tokens::ContextWindow;
-use scrubjay::transcript::{Entry, Opening, Trigger};
+use scrubjay::transcript::{Began, Cause, Entry, FORMAT, Opening, Record, Trigger};
 use scrubjay::{Instructed, tools};
 use scrubjay_providers::scripted::{Scripted, Turn};
 use scrubjay_testkit::{Setting, Story};
@@ -94,6 +95,114 @@ async fn files_are_read_once_and_again_after_a_compaction() {
     story.session.compact(wish).await.unwrap();
     assert_eq!(opened(&story), before, "equal words are not recorded again");
     story.check();
+}
+
+/// The process ends and the session goes on from its file, with the files as they are now.
+fn resumed(mut story: Story, project: &Path) -> Story {
+    let opening = story.session.transcript().view().opening.clone().unwrap();
+    story.setting.instructions = opening.instructions.clone();
+    let mut story = story.resume().unwrap();
+    let (rules, project) = (loaded(project).rules, project.to_owned());
+    story.session = story.session.instructed(rules, move |opening| read(&project, opening));
+    story
+}
+
+/// Reminders of changed files in the conversation.
+fn reminders(story: &Story) -> Vec<String> {
+    let history = &story.session.transcript().view().history;
+    instructions::reminders(history).map(|message| message.text()).collect()
+}
+
+fn openings(story: &Story) -> Vec<Option<Cause>> {
+    let records = story.session.transcript().records().iter();
+    let because = |record: &Record| match &record.entry {
+        Entry::Opened { because, .. } => Some(*because),
+        _ => None,
+    };
+    records.filter_map(because).collect()
+}
+
+// spec: I4
+// spec: Q4
+#[tokio::test]
+async fn while_the_cache_is_warm_a_changed_file_is_told_at_the_end_once() {
+    let (mut story, project) = instructed(Setting::new(Arc::new(talkative())), &[("CLAUDE.md", "Use tabs.")]);
+    story.ask("one").await.unwrap();
+    let before = openings(&story);
+    write(&project, "CLAUDE.md", "Use spaces.");
+    write(&project, "AGENTS.md", "Run the tests.");
+    let mut story = resumed(story, &project);
+    story.ask("two").await.unwrap();
+    assert!(told(&story).contains("Use tabs.") && !told(&story).contains("Use spaces."), "what was sent stays");
+    let first = reminders(&story);
+    assert_eq!((first.len(), openings(&story)), (1, before), "no break is declared");
+    assert!(first[0].contains("Use spaces.") && first[0].contains("Run the tests."), "{first:?}");
+    let told_to_user =
+        |event: &Event| matches!(event, Event::Notice(text) if text.contains("CLAUDE.md") && text.contains("told"));
+    assert!(story.events().iter().any(told_to_user), "{:?}", story.events());
+    story.ask("three").await.unwrap();
+    let mut story = resumed(story, &project);
+    story.ask("four").await.unwrap();
+    assert_eq!(reminders(&story), first, "what was told is not told again");
+    // Even when the cache is cold: a conversation with a reminder in it would hold both.
+    story.setting.clock.advance(jiff::SignedDuration::from_hours(3));
+    write(&project, "CLAUDE.md", "Use neither.");
+    let mut story = resumed(story, &project);
+    story.ask("five").await.unwrap();
+    assert!(told(&story).contains("Use tabs."));
+    assert!(reminders(&story).len() == 2 && reminders(&story)[1].contains("Use neither."), "{:?}", reminders(&story));
+}
+
+// spec: I4
+// spec: H6
+#[tokio::test]
+async fn when_the_cache_is_cold_requests_begin_with_a_changed_file() {
+    let (mut story, project) = instructed(Setting::new(Arc::new(talkative())), &[("CLAUDE.md", "Use tabs.")]);
+    story.ask("one").await.unwrap();
+    let before = openings(&story).len();
+    story.setting.clock.advance(jiff::SignedDuration::from_hours(3));
+    write(&project, "CLAUDE.md", "Use spaces.");
+    let mut story = resumed(story, &project);
+    story.ask("two").await.unwrap();
+    assert!(told(&story).contains("Use spaces.") && !told(&story).contains("Use tabs."));
+    assert_eq!((reminders(&story).len(), openings(&story)[before..].to_vec()), (0, vec![Some(Cause::History)]));
+    let fork = story.session.origins().prompt;
+    assert!(fork.instructions.iter().any(|message| message.text().contains("Use spaces.")), "forks begin as it does");
+    story.ask("three").await.unwrap();
+    assert_eq!(openings(&story).len(), before + 1, "once");
+    // Nothing changed: nothing is said, however cold it is.
+    story.setting.clock.advance(jiff::SignedDuration::from_hours(3));
+    let mut story = resumed(story, &project);
+    story.ask("four").await.unwrap();
+    assert_eq!((reminders(&story).len(), openings(&story).len()), (0, before + 1));
+}
+
+// spec: I4
+#[tokio::test]
+async fn a_copy_of_a_session_begins_as_the_session_does() {
+    let (mut story, project) = instructed(Setting::new(Arc::new(talkative())), &[("CLAUDE.md", "Use tabs.")]);
+    story.ask("one").await.unwrap();
+    story.setting.clock.advance(jiff::SignedDuration::from_hours(3));
+    write(&project, "CLAUDE.md", "Use spaces.");
+    let path = story.home.data().join("copy.jsonl");
+    let (desk, now) = (story.session.desk().clone(), scrubjay::clock::Clock::now(&story.setting.clock));
+    let began = Began {
+        format: FORMAT,
+        session: "copy".to_owned(),
+        dir: story.home.project(),
+        version: "test".to_owned(),
+        forked_from: Some("story".to_owned()),
+    };
+    let copy = story.session.transcript().fork(&path, began, now).unwrap();
+    let opening = (*copy.view().opening.clone().unwrap()).clone();
+    let again = project.clone();
+    let session = scrubjay::Session::new(copy, desk, opening).unwrap();
+    let mut session = session.instructed(Vec::new(), move |opening| read(&again, opening));
+    session.ask(vec![scrubjay::message::Block::text("two")]).await.unwrap();
+    let view = session.transcript().view();
+    assert!(view.opening.as_ref().unwrap().instructions[0].text().contains("Use tabs."), "the parent's opening");
+    let told: Vec<String> = instructions::reminders(&view.history).map(|message| message.text()).collect();
+    assert!(told.len() == 1 && told[0].contains("Use spaces."), "{told:?}");
 }
 
 // spec: I3

@@ -1,6 +1,6 @@
 //! Background work that can be watched and stopped, that rests when it gets nowhere, and that remembers so.
 
-use crate::session_notes::{good_note, wants_notes};
+use crate::session_notes::{edit_note, good_note, notes_file, wants_notes};
 use scrubjay::agents::jobs::{Card, Jobs, State, Stopping};
 use scrubjay::clock::Clock as _;
 use scrubjay::event::Event;
@@ -61,8 +61,13 @@ async fn a_job_can_be_watched_while_it_runs_and_says_afterwards_what_it_did_and_
     let usage = Usage { input: 1_000, output: 50, ..Usage::default() };
     let mut story = eager(Arc::new(model(move |prompt| {
         let edited = prompt.history.last().unwrap().tool_results().next().is_some();
-        let gate = if edited { &second } else { &first };
-        Ok(good_note(prompt).counting(usage).behind(gate))
+        // The first edit finds nothing to replace, so it takes another.
+        let missed = json!({ "file_path": notes_file(prompt), "old_string": "not there", "new_string": "x" });
+        let (gate, turn) = match edited {
+            true => (&second, edit_note(prompt)),
+            false => (&first, Turn::call("Edit", missed)),
+        };
+        Ok(turn.counting(usage).behind(gate))
     })))
     .begin()
     .unwrap();
@@ -76,14 +81,14 @@ async fn a_job_can_be_watched_while_it_runs_and_says_afterwards_what_it_did_and_
     before.open();
     gate.reached().await;
     let card = only(from_elsewhere(&story).list(&limits));
-    assert_eq!((card.state, card.phase.as_str(), card.calls), (State::Running, "updating", 1));
+    assert_eq!((card.state, card.phase.as_str(), card.calls), (State::Running, "starting", 1));
     assert_eq!((card.turns[0].tools, card.tokens()), (1, 1_050));
     assert!((card.money.unwrap() - 0.005).abs() < 1e-9, "{card:?}");
     story.setting.clock.advance(jiff::SignedDuration::from_secs(7));
     gate.open();
     assert!(story.session.wait_for_background(LONG).await.unwrap());
     let card = only(from_elsewhere(&story).list(&limits));
-    assert_eq!((card.state, card.calls, card.turns[1].text.as_str()), (State::Completed, 2, "noted"));
+    assert_eq!((card.state, card.phase.as_str(), card.calls), (State::Completed, "updating", 2));
     assert_eq!(card.elapsed(story.setting.clock.now()), Duration::from_secs(7));
     assert!(card.files[0].ends_with("session-memory/summary.md") && card.files.len() == 1, "{card:?}");
     assert!(jobs.running().is_empty() && jobs.list(&limits) == [card]);

@@ -4,7 +4,7 @@
 use jiff::SignedDuration;
 use scrubjay::agents::fork;
 use scrubjay::context::collapse::Unfold;
-use scrubjay::errand::{Ending, Errand};
+use scrubjay::errand::{Ending, EndsWhen, Errand};
 use scrubjay::gate::Gate;
 use scrubjay::ledger::Row;
 use scrubjay::limits::Limits;
@@ -347,6 +347,7 @@ async fn two_forks_at_once_share_their_parents_prefix() {
         directive: format!("Look back for {name}."),
         gate: Gate::nothing("no tools"),
         turns: 1,
+        ends: EndsWhen::Silent,
         receipt: Box::new(|_| None),
     };
     let (notes, extract) = (errand("notes_again"), errand("extract"));

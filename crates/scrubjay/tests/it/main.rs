@@ -12,6 +12,7 @@ mod boundary;
 mod collapse;
 mod compaction;
 mod extraction;
+mod faithful;
 mod fence;
 mod finding;
 mod fork;

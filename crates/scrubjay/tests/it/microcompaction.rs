@@ -7,6 +7,7 @@ use scrubjay::limits::Limits;
 use scrubjay::model::Ability;
 use scrubjay::settings::{Settings, Sources};
 use scrubjay::tokens::ContextWindow;
+use scrubjay::tool::Tool;
 use scrubjay::tools;
 use scrubjay::transcript::{CLEARED, Ttl};
 use scrubjay_providers::scripted::{Scripted, Turn};
@@ -205,14 +206,31 @@ fn what_the_provider_is_asked_to_clear() {
     let limits = Limits::default();
     let model =
         |size| Scripted::new().able([Ability::ServerClearing]).holding(ContextWindow { size, max_output: 64_000 });
-    let asked = server_clearing(&model(1_000_000), &settings(&[]), &limits).unwrap();
-    let edit = &asked["edits"][0];
+    let named: Vec<Arc<dyn Tool>> = tools::standard(&[], &limits);
+    let asked = |size: u64, switches: &[(&str, &str)]| {
+        server_clearing(&model(size), &named, &settings(switches), &limits)
+    };
+    let on = ("layers.microcompaction_api", "true");
+    assert_eq!(asked(1_000_000, &[]), None, "we clear results ourselves where that is possible");
+    let edit = &asked(1_000_000, &[on]).unwrap()["edits"][0];
     assert_eq!(edit["type"], "clear_tool_uses_20250919");
-    assert_eq!((&edit["trigger"]["value"], &edit["clear_at_least"]["value"]), (&json!(180_000), &json!(135_000)));
-    let small = server_clearing(&model(200_000), &settings(&[]), &limits).unwrap();
-    assert_eq!(small["edits"][0]["trigger"]["value"], 147_000, "below the line at which we would compact");
-    assert_eq!(server_clearing(&model(200_000), &settings(&[("layers.microcompaction_api", "false")]), &limits), None);
-    assert_eq!(server_clearing(&Scripted::new(), &settings(&[]), &limits), None, "only where the provider can");
+    // The line is at 967,000; below 70 % of it is where clearing alone has to lead.
+    assert_eq!((&edit["trigger"]["value"], &edit["clear_at_least"]["value"]), (&json!(962_000), &json!(285_100)));
+    assert_eq!(edit["clear_tool_inputs"], json!(["Edit", "Write"]));
+    let spared = edit["exclude_tools"].as_array().unwrap();
+    assert!(spared.contains(&json!("Plan")) && !spared.contains(&json!("Read")), "{spared:?}");
+    assert_eq!(asked(200_000, &[on]).unwrap()["edits"][0]["trigger"]["value"], 162_000);
+    let lower = asked(200_000, &[on, ("context.compact_at", "60 %")]).unwrap();
+    assert_eq!(lower["edits"][0]["trigger"]["value"], 103_000, "the line that holds is the one that counts");
+    assert_eq!(asked(200_000, &[("layers.microcompaction_api", "false")]), None);
+    assert_eq!(server_clearing(&Scripted::new(), &named, &settings(&[on]), &limits), None, "only where it can");
+    let economy = asked(1_000_000, &[on, ("context.policy", "economy")]).unwrap();
+    assert_eq!(economy["edits"][0]["trigger"]["value"], 180_000);
+    let thinking = asked(200_000, &[("layers.microcompaction_thinking", "true"), on]).unwrap();
+    assert_eq!(thinking["edits"][0]["type"], "clear_thinking_20251015", "it has to stand first");
+    assert_eq!(thinking["edits"][1]["type"], "clear_tool_uses_20250919");
+    let bound = Scripted::new().able([Ability::ServerClearing, Ability::BoundThinking]);
+    assert!(server_clearing(&bound, &named, &settings(&[]), &limits).is_some(), "where thinking is bound");
 }
 
 // spec: M4
@@ -230,7 +248,8 @@ async fn the_provider_clears_on_its_side_and_says_so() {
     let mut setting = Setting::new(model);
     setting.limits.server_clear_from = 8_000;
     setting.limits.server_clear_least = 2_000;
-    setting.options.context_management = server_clearing(setting.model.as_ref(), &settings(&[]), &setting.limits);
+    let switched = settings(&[("layers.microcompaction_api", "true"), ("context.policy", "economy")]);
+    setting.options.context_management = server_clearing(setting.model.as_ref(), &[], &switched, &setting.limits);
     let mut story = begun(setting);
     story.ask("Read it all").await.unwrap();
     story.setting.clock.advance(SignedDuration::from_hours(2));

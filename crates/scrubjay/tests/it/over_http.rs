@@ -1,7 +1,7 @@
 //! Whole sessions over real HTTP against the simulator: what the cache really does, what the API really refuses.
 
 use scrubjay::agents::{Definitions, Staff};
-use scrubjay::errand::{Ending, Errand};
+use scrubjay::errand::{Ending, EndsWhen, Errand};
 use scrubjay::gate::Gate;
 use scrubjay::ledger::Row;
 use scrubjay::limits::Limits;
@@ -109,6 +109,7 @@ async fn forks_read_their_parents_cache() {
             directive: format!("Do {name}."),
             gate: Gate::nothing("no tools"),
             turns: 2,
+            ends: EndsWhen::Silent,
             receipt: Box::new(|_| None),
         };
         let outcome = story.session.send(errand).await.unwrap();
@@ -193,6 +194,30 @@ async fn a_prompt_that_is_too_long_for_the_service_is_a_clear_error() {
     let failed = story.ask("Hello?").await.unwrap_err();
     assert!(matches!(failed, Error::Model(ModelError::PromptTooLong { over_by: Some(13_462) })), "{failed}");
     story.ask("Hello?").await.unwrap();
+}
+
+// spec: Q2
+// spec: C7
+#[tokio::test]
+async fn no_room_for_a_reply_leads_to_a_compaction() {
+    let full = "input length and `max_tokens` exceed context limit: 199759 + 32000 > 200000, decrease input length or \
+                `max_tokens` and try again";
+    let script = (0..4)
+        .fold(Script::new(), |script, n| {
+            script.reply(text(format!("Answer {n}. {}", "All is well so far. ".repeat(200))))
+        })
+        .reply(error(400, "invalid_request_error", full))
+        .reply(text("<summary>\n1. Primary Request and Intent:\n   Four questions.\n</summary>"))
+        .otherwise(text("Fits now."));
+    let simulator = Simulator::start(script).await.unwrap();
+    let mut story = story(&simulator, "claude-haiku-4-5");
+    for n in 0..4 {
+        story.ask(&format!("Question {n}?")).await.unwrap();
+    }
+    assert_eq!(story.ask("And now?").await.unwrap().text, "Fits now.");
+    assert_eq!(story.session.transcript().view().compactions.len(), 1);
+    let error = ModelError::PromptTooLong { over_by: None }.to_string();
+    assert!(["/compact", "/clear", "/model"].iter().all(|way| error.contains(way)), "{error}");
 }
 
 // spec: X8

@@ -109,7 +109,7 @@ async fn who_comes_back_to_a_cold_cache_finds_old_results_cleared_and_the_ledger
     // The service is asked to clear too, but only far above what this session measures.
     let mut idle = Idle::begin(reading(), |setting| {
         let settings = Settings::resolve(&Sources::default());
-        setting.options.context_management = server_clearing(setting.model.as_ref(), &settings, &setting.limits);
+        setting.options.context_management = server_clearing(setting.model.as_ref(), &[], &settings, &setting.limits);
         assert!(setting.options.context_management.is_some());
     })
     .await;
@@ -182,7 +182,8 @@ async fn a_warm_cache_is_rewritten_only_where_that_pays_several_times_over() {
         Scripted::new().then(long).then(small).afterwards(|_| Ok(Turn::text("ok")))
     };
     for (model, clears) in [(script().priced(prices), true), (script(), false)] {
-        let mut setting = Setting::new(Arc::new(model)).switch("layers.session_notes", "false");
+        let setting = Setting::new(Arc::new(model)).switch("layers.session_notes", "false");
+        let mut setting = setting.switch("context.policy", "economy");
         setting.limits.weigh_every_tokens = 1;
         let mut story = begun(setting);
         story.home.write("long.txt", "a line of some length, as files have them\n".repeat(900)).unwrap();
@@ -231,6 +232,12 @@ async fn without_prices_what_need_not_be_processed_again_is_what_counts() {
     }
 }
 
+fn economy() -> Settings {
+    let switches = [("context.policy", "economy"), ("layers.microcompaction_api", "true")];
+    let command_line = switches.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    Settings::resolve(&Sources { command_line, ..Sources::default() })
+}
+
 /// The errand of the notes, answered as a good fork does.
 fn noting(request: &RecordedRequest) -> Reply {
     let old = "_What is being done at this moment, what is unfinished, what comes next_";
@@ -255,6 +262,7 @@ fn talking() -> Script {
 }
 
 fn soon(setting: &mut Setting) {
+    setting.switches.push(("context.policy".into(), "economy".into()));
     setting.limits.early_compaction_tokens = 12_000;
     setting.limits.kept_least_tokens = 1_000;
     setting.limits.kept_least_messages = 1;
@@ -286,9 +294,12 @@ async fn a_cold_cache_and_ready_notes_are_a_moment_to_compact_and_a_warm_one_is_
         if !compacts {
             continue;
         }
-        assert_eq!(view.compactions[0].1.author, Author::Notes);
+        let author = view.compactions[0].1.author;
+        assert!(matches!(author, Author::Notes | Author::Extract), "{author:?}");
         assert_eq!(main_calls(&idle.story).len(), spent + 1, "no model was asked for it");
-        let [planned] = &removed(&idle.story, Layer::SessionNotes)[..] else { panic!("one compaction") };
+        let layers = [Layer::SessionNotes, Layer::Compaction];
+        let made: Vec<Removed> = layers.into_iter().flat_map(|layer| removed(&idle.story, layer)).collect();
+        let [planned] = &made[..] else { panic!("one compaction") };
         assert!(planned.forecast.is_some_and(|forecast| forecast.saving > forecast.cost), "{planned:?}");
         let calls = main_calls(&idle.story);
         let (before, after) = (&calls[calls.len() - 2].usage, &calls[calls.len() - 1].usage);
@@ -360,8 +371,8 @@ async fn what_the_service_clears_is_booked_as_reported_and_its_break_is_ours() {
     let mut idle = Idle::begin(script.otherwise(simulator::text("ok")), |setting| {
         setting.limits.server_clear_from = 8_000;
         setting.limits.server_clear_least = 2_000;
-        let settings = Settings::resolve(&Sources::default());
-        setting.options.context_management = server_clearing(setting.model.as_ref(), &settings, &setting.limits);
+        let settings = economy();
+        setting.options.context_management = server_clearing(setting.model.as_ref(), &[], &settings, &setting.limits);
     })
     .await;
     idle.story.ask("Read it all").await.unwrap();
@@ -387,9 +398,9 @@ fn the_least_the_service_clears_is_what_pays() {
     let choice = Choice { model: "claude-opus-5-5".into(), ..Choice::default() };
     let limits = Limits::default();
     let model = connect(&choice, &keys, &Catalogue::built_in().unwrap(), &limits).unwrap();
-    let settings = Settings::resolve(&Sources::default());
+    let settings = economy();
     let asked = |limits: &Limits| {
-        let asked = server_clearing(model.as_ref(), &settings, limits).unwrap();
+        let asked = server_clearing(model.as_ref(), &[], &settings, limits).unwrap();
         let edit = &asked["edits"][0];
         (edit["trigger"]["value"].as_u64().unwrap(), edit["clear_at_least"]["value"].as_u64().unwrap())
     };

@@ -82,9 +82,63 @@ async fn a_large_result_is_stored_whole_and_shown_by_its_beginning() {
         shown.contains("95000 characters in 5000 lines") && shown.contains(kept[0].file.to_str().unwrap()),
         "{shown}"
     );
-    assert!(shown.contains("a line of the page\n</persisted-output>"), "the beginning is cut at a line");
+    assert!(shown.contains("a line of the page\n</persisted-output>"), "it is cut at a line");
+    assert_eq!(shown.matches("lines left out]").count(), 1, "head and tail: {shown}");
     let name = kept[0].file.file_name().unwrap().to_str().unwrap();
     assert!(!name.contains("call_"), "the name is a hash: a model chooses call ids");
+}
+
+// spec: R2
+// spec: R4
+#[tokio::test]
+async fn the_preview_of_a_failed_command_holds_its_traceback() {
+    let script = "import sys\nfor n in range(900): print('step', n, 'is fine')\nsys.stdout.flush()\n\
+                  def seeds(): raise KeyError('acorn 17')\ntry:\n    seeds()\nexcept KeyError:\n    import traceback\n    \
+                  traceback.print_exc()\n    sys.stderr.flush()\nfor n in range(900): print('cleaning up', n)\nsys.exit(3)\n";
+    let model = Scripted::new()
+        .then(Turn::call("Bash", json!({ "command": "python3 run.py" })))
+        .then(Turn::text("ok"))
+        .then(Turn::text("ok"));
+    let setting = Setting::new(Arc::new(model)).tools(tools::standard(&[], &Limits::default()));
+    let mut story = setting.begin().unwrap();
+    story.home.write("run.py", script).unwrap();
+    story.ask("Run it").await.unwrap();
+    assert_eq!(stored(&story).len(), 1);
+    let before = results(&story);
+    let shown = before[0].text();
+    for words in [
+        "step 0 is fine",
+        "Traceback (most recent call last):",
+        "in seeds",
+        "KeyError: 'acorn 17'",
+        "cleaning up 899",
+        "[exit code 3]",
+    ] {
+        assert!(shown.contains(words), "`{words}` in {shown}");
+    }
+    assert!(shown.len() < 2_600, "{} bytes", shown.len());
+    let mut story = story.resume().unwrap();
+    story.ask("And?").await.unwrap();
+    assert_eq!(results(&story), before, "its bytes are frozen");
+}
+
+// spec: R4
+#[tokio::test]
+async fn what_was_written_stays_in_the_request_whole() {
+    let content = "let seeds = hide(acorn);\n".repeat(4_000);
+    let write = Turn::call("Write", json!({ "file_path": "big.rs", "content": content }));
+    let edit = Turn::call("Edit", json!({ "file_path": "big.rs", "old_string": content, "new_string": "done" }));
+    let model = Scripted::new().then(write).then(edit).then(Turn::text("ok")).then(Turn::text("ok"));
+    let setting = Setting::new(Arc::new(model)).tools(tools::standard(&[], &Limits::default()));
+    let mut story = setting.begin().unwrap();
+    story.ask("Write it, then shorten it").await.unwrap();
+    let mut story = story.resume().unwrap();
+    story.ask("And?").await.unwrap();
+    let sent = story.session.origins().prompt;
+    let inputs: Vec<&Value> =
+        sent.history.iter().flat_map(|message| message.tool_uses()).map(|call| &call.input).collect();
+    assert_eq!((inputs[0]["content"].as_str(), inputs[1]["old_string"].as_str()), (Some(&*content), Some(&*content)));
+    assert!(stored(&story).is_empty());
 }
 
 // spec: R1

@@ -2,7 +2,7 @@
 
 use crate::bench::{Bench, entry, forget, in_order, memory_text, paths, save};
 use scrubjay::digest::Digest;
-use scrubjay::memory::{Cause, Change, Edit, Fault, Index, Kind, MemoryError, What};
+use scrubjay::memory::{Act, Cause, Change, Edit, Fault, Index, Kind, Memory, MemoryError, What};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
 fn mode(path: &std::path::Path) -> u32 {
@@ -284,4 +284,36 @@ fn a_folder_of_many_files_is_seen_whole_and_in_order() {
     assert_eq!(paths(&memory), expected);
     save(&mut memory, "new.md", &memory_text("New", "d", "b"));
     in_order(&mut memory);
+}
+
+/// Side by side: one change of many new memories takes about as long as many changes of few. If each name were held against all that are
+/// there, it would take eight times as long.
+#[test]
+fn planning_many_new_memories_takes_time_in_step_with_their_number() {
+    const FEW: usize = 400;
+    const TIMES: usize = 8;
+    let set = |count: usize| {
+        let bench = Bench::new();
+        for n in 0..count {
+            bench.write(&format!("Old{n}.md"), memory_text(&format!("Old {n}"), "d", "b"));
+        }
+        let memory = bench.open();
+        (bench, memory)
+    };
+    let took = |memory: &mut Memory, count: usize, times: usize| {
+        let create = |n: usize| Edit::create(format!("new{n}.md"), memory_text(&format!("New {n}"), "d", "b"));
+        let missing = Edit { act: Act::Remove, ..Edit::create("nowhere.md", "") };
+        let edits: Vec<Edit> = (0..count).map(create).chain([missing]).collect();
+        let started = std::time::Instant::now();
+        for _ in 0..times {
+            // The last edit cannot be: everything is planned, and nothing is written.
+            let change = Change { cause: Cause::Person, edits: edits.clone() };
+            assert!(matches!(memory.commit(change), Err(MemoryError::Missing(_))));
+        }
+        started.elapsed()
+    };
+    let ((_few, mut few), (_many, mut many)) = (set(FEW), set(FEW * TIMES));
+    let few = (0..3).map(|_| took(&mut few, FEW, TIMES)).min().unwrap();
+    let many = (0..3).map(|_| took(&mut many, FEW * TIMES, 1)).min().unwrap();
+    assert!(many < few * 3, "{few:?} and {many:?}");
 }

@@ -10,13 +10,14 @@ use crate::memories;
 use crate::paper::{Form, Paper, Tone, counted, wrapped};
 use crate::places::HOME_VARIABLE;
 use crate::sandbox;
-use crate::service::{Service, catalogue, embedder, keys};
+use crate::service::{Route, Service, catalogue, embedder, key_in_force};
 use crate::shelf::{Shelf, damage_in_words};
 use crate::workplace::Workplace;
 use jiff::Timestamp;
 use mends::Mend;
 use scrubjay::paths::create_dir_private;
 use scrubjay::tools::shown;
+use scrubjay_providers::Provider;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
@@ -272,17 +273,21 @@ fn writable(dir: &Path) -> std::io::Result<()> {
 }
 
 fn key_checks(workplace: &Workplace) -> Vec<Check> {
-    let found = match keys(workplace) {
-        Ok(found) => found,
-        Err(failure) => return vec![Check::broken("keys", "key-file", &failure)],
-    };
-    let present = |there: bool| if there { "present" } else { "not set" };
+    let mut checks = Vec::new();
+    for (name, provider) in [("anthropic", Provider::Anthropic), ("openai", Provider::OpenAi)] {
+        match key_in_force(workplace, provider) {
+            Ok(Some((key, place))) => checks.push(Check::fine(name, format!("key present: {key} ({place})"))),
+            Ok(None) => checks.push(Check::fine(name, "key not set")),
+            Err(failure) => return vec![Check::broken("keys", "key-file", &failure)],
+        }
+    }
     let path = workplace.places.keys();
-    vec![
-        Check::fine("anthropic", format!("key {}", present(found.opens_anthropic()))),
-        Check::fine("openai", format!("key {}", present(found.openai_key.is_some()))),
-        Check::fine("key file", format!("{} ({})", path.display(), if path.exists() { "there" } else { "not there" })),
-    ]
+    let there = if path.exists() { "there" } else { "not there" };
+    checks.push(Check::fine("key file", format!("{} ({there})", path.display())));
+    if let Ok(Some(route)) = Route::of(workplace) {
+        checks.push(Check::fine("service", route.words()));
+    }
+    checks
 }
 
 fn model(workplace: &Workplace) -> Check {

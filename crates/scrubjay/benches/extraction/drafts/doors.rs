@@ -1,4 +1,4 @@
-//! The obedient main model: it writes a draft through one door after every reply, and repeats its words before each.
+//! The obedient main model: it writes a draft through one door before every reply and after it, and repeats its words each time.
 
 use super::actors::Play;
 use super::case::{Ask, Case, Draft, Failure, Move};
@@ -45,8 +45,47 @@ pub(crate) const NEUTRAL_TEXT: &str =
     "---\nname: Kitchen\ndescription: where the kitchen is\ntype: reference\n---\nThe kitchen is on the third floor.\n";
 const NEUTRAL_LINE: &str = "The kitchen is on the third floor.";
 
-/// What the user answers to a repeated draft, after what they answered in the case.
-const REPLIES: [&str; 5] = [
+/// What the user answers to a repeated draft.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Replies {
+    /// What they answered in the case, if it goes on.
+    Original,
+    /// This.
+    Typed(&'static str),
+    /// All of it, one after the other: a draft that is doubted once may come again.
+    All,
+}
+
+impl Replies {
+    /// Each in a session of its own, and all in one.
+    pub(crate) const SESSIONS: [Replies; 7] = [
+        Replies::Original,
+        Replies::Typed(TYPED[0]),
+        Replies::Typed(TYPED[1]),
+        Replies::Typed(TYPED[2]),
+        Replies::Typed(TYPED[3]),
+        Replies::Typed(TYPED[4]),
+        Replies::All,
+    ];
+
+    fn typed(self) -> Vec<&'static str> {
+        match self {
+            Replies::Original => Vec::new(),
+            Replies::Typed(reply) => vec![reply],
+            Replies::All => TYPED.to_vec(),
+        }
+    }
+
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Replies::Original => "the original",
+            Replies::Typed(reply) => reply.split_once(':').map_or(reply, |(first, _)| first),
+            Replies::All => "all, in one session",
+        }
+    }
+}
+
+const TYPED: [&str; 5] = [
     "ok",
     "yes",
     "never mind",
@@ -58,12 +97,13 @@ const REPLIES: [&str; 5] = [
 const KIND: &str = "team:reviewer";
 
 /// Play a case with a main model that wants this draft remembered.
-pub(crate) async fn play(case: &Case, draft: &Draft, door: Door) -> Result<Stage, Failure> {
+pub(crate) async fn play(case: &Case, draft: &Draft, door: Door, replies: Replies) -> Result<Stage, Failure> {
     let mut stage = Stage::set(case, Some((draft, door)))?;
     let asks = case.asks()?;
     let carrier = draft.shown_by.iter().max().copied().unwrap_or(0);
     let from = asks.iter().position(|ask| ask.holds.contains(&carrier)).unwrap_or(0);
-    for (number, ask) in asks.iter().enumerate().take(from + 2) {
+    let goes_on = matches!(replies, Replies::Original | Replies::All);
+    for (number, ask) in asks.iter().enumerate().take(from + 1 + usize::from(goes_on)) {
         let mut plays: Vec<Play> = ask.moves.iter().cloned().map(Play::Move).collect();
         if number >= from {
             plays.pop();
@@ -72,7 +112,7 @@ pub(crate) async fn play(case: &Case, draft: &Draft, door: Door) -> Result<Stage
         stage.play(ask, plays).await?;
     }
     let mut at = scrubjay::clock::Clock::now(&stage.clock);
-    for reply in REPLIES {
+    for reply in replies.typed() {
         at = at.checked_add(SignedDuration::from_mins(1))?;
         let ask = Ask { at: Some(at), text: reply.to_owned(), ..Ask::default() };
         let plays = writes(draft, door, &stage);

@@ -3,7 +3,7 @@
 use super::Played;
 use super::bars::is_poison;
 use super::case::Expect;
-use super::doors::Door;
+use super::doors::{Door, Replies};
 use super::verdict::Got;
 use std::collections::BTreeMap;
 
@@ -13,6 +13,7 @@ pub(crate) fn print(played: &[Played]) {
     print_table("kind", &table(played, |played| played.case.group().to_owned()));
     print_table("language", &table(played, |played| played.case.lang.clone()));
     print_doors(played);
+    print_replies(played);
     print_figures(played);
 }
 
@@ -60,6 +61,25 @@ fn print_doors(played: &[Played]) {
         print!("{:<27}", format!("{door:?}"));
         Got::ALL[..4].iter().for_each(|got| print!(" {:>13}", row.get(got).copied().unwrap_or_default()));
         println!(" {:>20} {:>15}", format!("{clean} / {all}"), format!("{accepted} / {calls}"));
+    }
+}
+
+/// The same by what the user replied.
+fn print_replies(played: &[Played]) {
+    print!("\n{:<32}", "the user's reply");
+    Got::ALL[..4].iter().for_each(|got| print!(" {:>13}", got.word()));
+    println!();
+    for replies in Replies::SESSIONS {
+        let written = played.iter().flat_map(|played| played.doors.iter().map(move |written| (played, written)));
+        let mut row: BTreeMap<Got, usize> = BTreeMap::new();
+        for (_, written) in
+            written.filter(|(played, written)| written.replies == replies && is_poison(played, written.draft))
+        {
+            *row.entry(written.got).or_default() += 1;
+        }
+        print!("{:<32}", replies.word());
+        Got::ALL[..4].iter().for_each(|got| print!(" {:>13}", row.get(got).copied().unwrap_or_default()));
+        println!();
     }
 }
 
@@ -123,7 +143,7 @@ pub(crate) fn list_wrong(played: &[Played]) {
         }
         for written in played.doors.iter().filter(|written| written.got == Got::Clean) {
             let (id, kind, path) = (&played.case.id, &played.case.kind, &played.case.drafts[written.draft].path);
-            println!("{id} {kind} {path}: clean through {:?}", written.door);
+            println!("{id} {kind} {path}: clean through {:?}, after {}", written.door, written.replies.word());
             written.told.iter().for_each(|told| println!("    {told}"));
         }
     }

@@ -3,6 +3,7 @@
 
 use super::extract::{self, TooSmall};
 use super::{fidelity, quotes, restore, rounds, summariser};
+use crate::context;
 use crate::desk::Desk;
 use crate::message::{Block, Kind, Message, MessageId, Origin, Role, SessionId};
 use crate::model::{Ability, ModelError};
@@ -116,40 +117,57 @@ pub async fn plan(
     calls: &mut Vec<Call>,
     cancel: &CancellationToken,
 ) -> Result<Planned, NotCompacted> {
-    let Subject { view, desk, .. } = *subject;
-    if rounds::is_open(&view.history) {
-        return Err(NotCompacted::OpenRound);
+    if !subject.desk.model.is_a_mind() {
+        return plan_by_code(subject, wish).await;
     }
-    let desk = &desk.measuring(&view.count);
+    let desk = &subject.desk.measuring(&subject.view.count);
     let subject = &Subject { desk, ..*subject };
-    let stretch = stretch(&view.history, &wish.part)?;
-    let replaced = &view.history[stretch.clone()];
-    if replaced.len() < 2 {
-        return Err(NotCompacted::Nothing);
-    }
-    // Before a call is paid for: what may not be left out must fit.
-    let whole = view.unfolded(replaced);
-    extract::fits(&whole, &desk.limits)?;
-    let draft = if desk.model.is_a_mind() {
-        summariser::draft(subject, stretch, wish, calls, cancel).await?
-    } else {
-        let wholes = |message: &Message| subject.whole(message);
-        let text = extract::summarise(&whole, extract::room(&desk.limits), &wholes, &desk.limits)?.text;
-        let summary = subject.summary(replaced, &text);
-        Draft { stretch, author: Author::Extract, summary, beside: None }
-    };
+    let stretch = subject.stretch(wish)?;
+    let draft = summariser::draft(subject, stretch, wish, calls, cancel).await?;
     let mut planned = subject.checked(wish.trigger, draft).await?;
     planned.calls.clone_from(calls);
     Ok(planned)
 }
 
+/// The same without asking a model: code summarises what the record says.
+pub async fn plan_by_code(subject: &Subject<'_>, wish: &Wish) -> Result<Planned, NotCompacted> {
+    let desk = &subject.desk.measuring(&subject.view.count);
+    let subject = &Subject { desk, ..*subject };
+    let stretch = subject.stretch(wish)?;
+    let replaced = &subject.view.history[stretch.clone()];
+    let (whole, wholes) = (subject.view.unfolded(replaced), |message: &Message| subject.whole(message));
+    // It is the last resort, so it has to be smaller whatever the limits say.
+    let budget = context::budget_of(desk.model.window(), 0, &desk.settings, &desk.limits);
+    let most = budget.compaction.saturating_mul(desk.limits.text_bytes_per_token) / 3;
+    let room = extract::room(&desk.limits).min(usize::try_from(most).unwrap_or(usize::MAX));
+    let text = extract::summarise(&whole, room, &wholes, &desk.limits)?.text;
+    let summary = subject.summary(replaced, &text);
+    subject.checked(wish.trigger, Draft { stretch, author: Author::Extract, summary, beside: None }).await
+}
+
 impl Subject<'_> {
+    /// The messages that a compaction would replace. What may not be left out must fit, before a call is paid for.
+    fn stretch(&self, wish: &Wish) -> Result<Range<usize>, NotCompacted> {
+        let history = &self.view.history;
+        if rounds::is_open(history) {
+            return Err(NotCompacted::OpenRound);
+        }
+        let stretch = stretch(history, &wish.part)?;
+        let replaced = &history[stretch.clone()];
+        if replaced.len() < 2 {
+            return Err(NotCompacted::Nothing);
+        }
+        extract::fits(&self.view.unfolded(replaced), &self.desk.limits)?;
+        Ok(stretch)
+    }
+
     /// The boundary around a summary: what stays, what comes back, what was lost. It must be worth it.
     pub(crate) async fn checked(&self, trigger: Trigger, draft: Draft) -> Result<Planned, NotCompacted> {
         let Subject { view, desk, .. } = *self;
         let Draft { stretch, author, summary, beside } = draft;
         let [first, .., last] = &view.history[stretch.clone()] else { return Err(NotCompacted::Nothing) };
         let (restored, brought) = restore::restored(self, &stretch).await;
+        let date = self.date_again(&stretch);
         let (marks, tail) = (self.marks(&stretch, &summary), stretch.end < view.history.len());
         let is_bound = desk.model.can(Ability::BoundThinking) && !self.stays_valid(&stretch, &summary);
         let mut compaction = Compaction {
@@ -157,7 +175,7 @@ impl Subject<'_> {
             author,
             first: first.id.clone(),
             last: last.id.clone(),
-            restored: beside.into_iter().chain(self.instructions(&summary)).chain(restored).collect(),
+            restored: beside.into_iter().chain(self.instructions(&summary)).chain(restored).chain(date).collect(),
             before: view.count.total(),
             without_thinking: tail && is_bound,
             without_pictures: tail && !is_services(&summary),
@@ -199,6 +217,20 @@ impl Subject<'_> {
         let history = &self.view.history;
         let changes = history.get(stretch.end).is_none_or(|next| next.role != history[stretch.end - 1].role);
         is_services(summary) && changes
+    }
+
+    /// Today's date, where the message that told it is replaced.
+    fn date_again(&self, stretch: &Range<usize>) -> Option<Arc<Message>> {
+        let (history, words) = (&self.view.history, self.desk.todays_date());
+        let kept = history[..stretch.start].iter().chain(&history[stretch.end..]);
+        let is_told = kept.into_iter().any(|message| message.origin == Origin::Reminder && message.text() == words);
+        let replaced = &history[stretch.clone()];
+        (!is_told).then(|| {
+            let last = replaced.last().map(|last| last.id.as_str()).unwrap_or_default();
+            let id = crate::transcript::derived_id(self.session, &format!("date after {last}"));
+            let (role, origin, at) = (Role::User, Origin::Reminder, self.desk.clock.now());
+            Arc::new(Message { id, role, origin, at, blocks: vec![Block::text(words)] })
+        })
     }
 
     /// What every conversation here begins with comes back where a service's summary has taken its place.

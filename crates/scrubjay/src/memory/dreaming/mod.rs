@@ -35,7 +35,7 @@ pub use world::Step;
 use super::{MemoryError, Place, SharedMemory, scope};
 use crate::clock::Clock;
 use crate::desk::Desk;
-use crate::errand::{Errand, Outcome};
+use crate::errand::{EndsWhen, Errand, Outcome};
 use crate::fence::fenced;
 use crate::gate::Gate;
 use crate::ledger::breaker::Progress;
@@ -303,7 +303,7 @@ impl Dream {
         let directive = self.directive(&copy);
         let gate = scope::gate(readable.into_iter().chain([copy.clone()]).collect(), &copy, parent).named(ERRAND);
         let (name, turns) = (ERRAND.to_owned(), limits.dream_turns);
-        Ok(Errand { name, directive, gate, turns, receipt: Box::new(|_| None) })
+        Ok(Errand { name, directive, gate, turns, ends: EndsWhen::Silent, receipt: Box::new(|_| None) })
     }
 
     /// The parent's tools as a dream has them: under the same names, because the list is part of the cached prefix.

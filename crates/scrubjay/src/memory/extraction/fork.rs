@@ -8,7 +8,7 @@ use super::answer::{Draft, LearnerAnswer};
 use super::request::{Passage, Reader, Shown};
 use super::{ERRAND, Grounds, Learned, apply};
 use crate::digest::Digest;
-use crate::errand::Errand;
+use crate::errand::{EndsWhen, Errand};
 use crate::fence::shown_path;
 use crate::gate::Gate;
 use crate::limits::Limits;
@@ -183,7 +183,7 @@ pub fn errand(fresh: &[Arc<Message>], grounds: &Grounds, memory: &SharedMemory, 
     });
     let gate = gate(grounds, memory.dir(), parent.clone());
     let (name, turns) = (ERRAND.to_owned(), grounds.limits.extraction_turns);
-    Errand { name, directive, gate, turns, receipt: Box::new(|_| None) }
+    Errand { name, directive, gate, turns, ends: EndsWhen::Silent, receipt: Box::new(|_| None) }
 }
 
 /// A line for each memory, the newest first.

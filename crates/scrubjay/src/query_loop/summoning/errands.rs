@@ -5,7 +5,7 @@ use super::post::{Ended, Post};
 use crate::agents::fork::{self, Origins, Standing, Step};
 use crate::agents::reach::Reach;
 use crate::agents::roster::State;
-use crate::errand::{Ending, Errand, Outcome};
+use crate::errand::{Ending, EndsWhen, Errand, Outcome};
 use crate::hooks::{Moment, Scene};
 use crate::prompt::Prompt;
 use crate::prompts;
@@ -70,6 +70,7 @@ impl Post {
             directive: prompts::fork_task(&self.wish.task.prompt, place),
             gate,
             turns: self.by.desk.limits.agent_rounds,
+            ends: EndsWhen::Silent,
             receipt: Box::new(|_| None),
         }
     }
