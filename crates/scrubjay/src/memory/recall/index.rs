@@ -4,7 +4,7 @@
 //! only for what changed. An index that grew answers like one built at once, and a document that did not change is not read
 //! again.
 
-use super::table::Meaning;
+use super::table::{self, Meaning, Row, Sum};
 use super::text::{self, Piece};
 use super::words::{self, Language};
 use super::{Document, Turn, Vectors, Voice};
@@ -398,6 +398,7 @@ impl Index {
 #[derive(Clone, Copy)]
 struct Known {
     term: Option<u32>,
+    row: Option<Row>,
     is_time: bool,
     is_number: bool,
 }
@@ -407,34 +408,37 @@ struct Reading<'a> {
     lexicon: &'a mut Lexicon,
     known: &'a mut FxHashMap<Language, FxHashMap<String, Known>>,
     language: Language,
+    sum: Sum,
     has_time: bool,
     has_number: bool,
 }
 
 impl<'a> Reading<'a> {
     fn of(lexicon: &'a mut Lexicon, known: &'a mut FxHashMap<Language, FxHashMap<String, Known>>) -> Self {
-        Self { lexicon, known, language: Language::ENGLISH, has_time: false, has_number: false }
+        Self { lexicon, known, language: Language::ENGLISH, sum: Sum::default(), has_time: false, has_number: false }
     }
 
     fn entry(mut self, document: Document) -> Entry {
         let fingerprint = document.fingerprint();
         let whole = document.said();
         self.language = Language::of(&whole);
-        let head = format!("{}\n{}", document.name, document.description);
-        let meanings = [Meaning::of(&head), Meaning::of(&whole)];
         let mut terms = Vec::new();
         let mut fields = [0; 3];
         self.read(&document.name, &mut terms);
         fields[0] = terms.len() as u32;
         self.read(&document.description, &mut terms);
         fields[1] = terms.len() as u32;
+        let head = self.sum.meaning();
         let (said, pasted) = match document.turn {
             Some(_) => text::fenced(&document.body),
             None => (Cow::Borrowed(document.body.as_str()), String::new()),
         };
         self.read(&said, &mut terms);
         fields[2] = terms.len() as u32;
+        let said = self.sum.meaning();
         self.read(&pasted, &mut terms);
+        // Where nothing else is said, the code is what is said.
+        let whole = if said.0.is_empty() { self.sum.meaning() } else { said };
         let shorts = [&document.description, &document.body].into_iter().flat_map(|text| super::shorts::shorts(text));
         let shorts = shorts
             .map(|(short, long)| (self.lexicon.add(&short), long.iter().map(|word| self.lexicon.add(word)).collect()))
@@ -448,7 +452,7 @@ impl<'a> Reading<'a> {
             turn: document.turn,
             terms,
             fields,
-            meanings,
+            meanings: [head, whole],
             language: self.language,
             shorts,
             has_time: self.has_time,
@@ -474,6 +478,7 @@ impl<'a> Reading<'a> {
             None => {
                 let known = Known {
                     term: self.language.normal(word).map(|normal| self.lexicon.add(&normal)),
+                    row: table::row(word),
                     is_time: words::is_time(word),
                     is_number: word.starts_with(|c: char| c.is_ascii_digit()),
                 };
@@ -481,6 +486,7 @@ impl<'a> Reading<'a> {
                 known
             }
         };
+        known.row.into_iter().for_each(|row| self.sum.add(row));
         self.has_number |= known.is_number;
         self.has_time |= known.is_time;
         known.term

@@ -4,10 +4,10 @@
 //! the same subject another value*. Told by
 //! - how the sentences that fit the question line up: much of the shorter one is in both, in the same order, and where they
 //!   differ they differ in one place. Two places are a subject and its value: two servers, two offices, and both hold;
-//! - or, where they use other words, by their nearness in meaning.
+//! - or, of memories that use other words, by their nearness in meaning.
 //!
-//! A word of change in the later one is a hint: less has to be alike. A word that adds ("also", "second") says that both hold.
-//! A question about how things were is answered in no such order.
+//! A word of change in the later one is a hint: less has to be alike, and among the turns of a conversation there has to be one. A word that adds ("also", "second") says that both hold.
+//! A question about how things were, or about a day, is answered in order of the first only.
 
 use super::index::{BREAK, Entry, Index};
 use super::question::Question;
@@ -19,12 +19,16 @@ pub(super) const COMPARED: usize = 50;
 const FRAME_WORDS: usize = 2;
 /// The share of the shorter sentence that is in both.
 const FRAME: f32 = 0.5;
+/// A word of change so near to what is asked speaks of that.
+const BESIDE: usize = 3;
 /// Texts in other words that are as near as this are about the same.
-const ABOUT: f32 = 0.25;
+const ABOUT: f32 = 0.62;
 /// The same where the later one speaks of a change.
-const ABOUT_CHANGED: f32 = 0.15;
+const ABOUT_CHANGED: f32 = 0.4;
 /// A later text that is so much less likely wanted is about something else.
-const CONTEST: f32 = 0.05;
+const CONTEST: f32 = 0.25;
+/// A word that tells so much names what is asked about: a text without it is about something else.
+const NAMES: f32 = 3.0;
 /// Longer sentences are compared by their beginning.
 const LONGEST: usize = 48;
 /// Just above the one that is overtaken.
@@ -37,8 +41,9 @@ struct Statement<'a> {
     entry: &'a Entry,
     /// The sentence that fits best.
     sentence: &'a [u32],
-    /// The question's words in the sentence.
+    /// The question's words in the sentence, and those of them that name what is asked about.
     said: u32,
+    named: u32,
     hint: Hint,
 }
 
@@ -64,9 +69,7 @@ pub(super) type Ranked = (u32, f32, f32);
 
 /// Which of `ranked` (best first) to lift.
 pub(super) fn lifts(index: &Index, question: &Question, ranked: &[Ranked]) -> Vec<Lift> {
-    if !question.is_about_now {
-        return Vec::new();
-    }
+    let is_about_now = question.is_about_now && question.days.is_empty();
     let compared = ranked.iter().take(COMPARED).enumerate();
     let mut statements: Vec<Statement<'_>> =
         compared.map(|(rank, ranked)| Statement::of(index, question, rank, *ranked)).collect();
@@ -75,8 +78,10 @@ pub(super) fn lifts(index: &Index, question: &Question, ranked: &[Ranked]) -> Ve
     for later in 1..statements.len() {
         let (earlier, rest) = statements.split_at_mut(later);
         let later = &mut rest[0];
-        let overtaken: Vec<&Statement<'_>> =
-            earlier.iter().filter(|earlier| earlier.score >= later.score && later.replaces(earlier)).collect();
+        let overtaken: Vec<&Statement<'_>> = earlier
+            .iter()
+            .filter(|earlier| earlier.score >= later.score && later.replaces(earlier, is_about_now))
+            .collect();
         let most = overtaken.iter().map(|earlier| earlier.score).fold(f32::NEG_INFINITY, f32::max);
         if most > f32::NEG_INFINITY {
             let by = most + STEP - later.score;
@@ -102,14 +107,21 @@ impl<'a> Statement<'a> {
         let (sentence, said) = fitting.fold((&[] as &[u32], 0), |best, next| {
             if weight(question, next.1) >= weight(question, best.1) { next } else { best }
         });
+        let names = question.concepts.iter().enumerate().filter(|(_, concept)| concept.tells >= NAMES);
+        let named = said & names.fold(0u32, |names, (number, _)| names | 1 << number);
         let word = |term: &u32| index.lexicon.words.get(*term as usize).map_or("", |word| &**word);
-        let has = |is_it: fn(&str) -> bool| sentence.iter().any(|term| is_it(word(term)));
-        let hint = match (has(words::is_addition), has(words::is_change)) {
+        let is_asked = |term: &u32| question.concepts_of(*term).next().is_some();
+        let adds = sentence.iter().any(|term| words::is_addition(word(term)));
+        let changes = sentence.iter().enumerate().any(|(at, term)| {
+            let beside = &sentence[at.saturating_sub(BESIDE)..(at + BESIDE + 1).min(sentence.len())];
+            words::is_change(word(term)) && (said == 0 || beside.iter().any(is_asked))
+        });
+        let hint = match (adds, changes) {
             (true, _) => Hint::Adds,
             (false, true) => Hint::Changes,
             (false, false) => Hint::None,
         };
-        Self { rank, score, relevance, entry, sentence: &sentence[..sentence.len().min(LONGEST)], said, hint }
+        Self { rank, score, relevance, entry, sentence: &sentence[..sentence.len().min(LONGEST)], said, named, hint }
     }
 
     fn moment(&self) -> (Option<i64>, u32) {
@@ -120,17 +132,30 @@ impl<'a> Statement<'a> {
         self.entry.turn.as_ref().map(|turn| turn.voice)
     }
 
-    fn replaces(&self, earlier: &Self) -> bool {
+    fn replaces(&self, earlier: &Self, is_about_now: bool) -> bool {
         let is_later = earlier.moment() < self.moment();
         let is_alike = earlier.voice() == self.voice() && earlier.entry.kind == self.entry.kind;
-        if !is_later || !is_alike || self.hint == Hint::Adds {
+        // Who talks also asks, guesses and repeats; there only what speaks of a change replaces anything.
+        let is_told = self.entry.turn.is_none() || self.hint == Hint::Changes;
+        if !is_later || !is_alike || !is_told || self.hint == Hint::Adds {
             return false;
         }
         let Alignment { shared, places } = Alignment::of(self.sentence, earlier.sentence);
         let shorter = self.sentence.len().min(earlier.sentence.len());
         if shared >= FRAME_WORDS && shared as f32 >= FRAME * shorter as f32 {
-            let most = if self.hint == Hint::Changes { 2 } else { 1 };
+            let most = if self.hint == Hint::Changes && is_about_now { 2 } else { 1 };
             return self.said & earlier.said == earlier.said && places <= most;
+        }
+        // Turns of one conversation are all near each other, and that says nothing. What has no word of its own says the same.
+        let has_own = |one: &Self, other: &Self| one.sentence.iter().any(|term| !other.entry.terms.contains(term));
+        let is_of_another = earlier.named & !self.said != 0;
+        if is_of_another
+            || !is_about_now
+            || self.entry.turn.is_some()
+            || !has_own(self, earlier)
+            || !has_own(earlier, self)
+        {
+            return false;
         }
         let [_, mine] = &self.entry.meanings;
         let [_, theirs] = &earlier.entry.meanings;

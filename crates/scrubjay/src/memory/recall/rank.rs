@@ -6,7 +6,7 @@ use super::index::{BREAK, Entry, Index};
 use super::meaning::unit;
 use super::newer;
 use super::question::Question;
-use super::relevance::{BY_MODEL, BY_WORDS, Signs};
+use super::relevance::{BY_MODEL, BY_WORDS, Sayings, Signs};
 use super::{Query, Voice};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -114,6 +114,10 @@ const CLOSE_LOOK: usize = 400;
 pub(super) const SURE: f32 = 0.5;
 /// Words further apart are not together.
 const TOGETHER: usize = 4;
+/// By so much one has to be nearer than the mean for its meaning to count in full.
+const NEARER: f32 = 0.4;
+/// So many vectors tell how near a model calls texts that have nothing to do with each other.
+const TELLING: usize = 10;
 /// Texts that have nothing to do with each other are at most so near; a model that calls them nearer is taken at that.
 const FAR: f32 = 0.12;
 /// One signal over all documents found, before its weight.
@@ -170,18 +174,19 @@ impl<'a> Ranking<'a> {
         let mut ranking =
             Self { index, query, question, evidence, nearness, signs, relevance, found, columns, overtaken };
         let days = ranking.dates();
-        ranking.signs = (0..index.entries.len()).map(|at| ranking.sign(at, &days)).collect();
+        let sayings = Sayings::of(&ranking.question, index);
+        ranking.signs = (0..index.entries.len()).map(|at| ranking.sign(at, &sayings, &days)).collect();
         ranking.relevance = ranking.signs.iter().map(|signs| signs.relevance(&fit)).collect();
         ranking
     }
 
     /// What speaks for an entry. In a conversation what is said right before and after it is said of it, too.
-    fn sign(&self, at: usize, days: &[f32]) -> Signs {
+    fn sign(&self, at: usize, sayings: &Sayings, days: &[f32]) -> Signs {
         let is_turn = self.index.entries[at].turn.is_some();
         let held = if is_turn { self.evidence.around[at] } else { self.evidence.held[at] };
         let [near_head, near] = self.nearness[at];
         let day = days.get(at).copied().unwrap_or(0.0);
-        Signs { near_head, near, day, ..Signs::of_words(&self.question, self.index, held) }
+        Signs { near_head, near, day, ..sayings.signs(held) }
     }
 
     fn entry(&self, place: usize) -> &'a Entry {
@@ -223,7 +228,9 @@ impl<'a> Ranking<'a> {
         // All texts are somewhat near each other, and that says nothing: what counts is by how much one is nearer.
         let near: Vec<f32> = self.nearness.iter().map(|[head, whole]| head.max(*whole)).collect();
         let usual = if near.len() > 1 { mean(&near) } else { 0.0 };
-        self.counted("meaning", weights.meaning, |this, place| (near[this.found[place] as usize] - usual).max(0.0));
+        let most = near.iter().map(|near| near - usual).fold(NEARER, f32::max);
+        let nearer = |this: &Self, place: usize| ((near[this.found[place] as usize] - usual) / most).max(0.0);
+        self.shared("meaning", weights.meaning, nearer);
         self.shared("recent", weights.recent, |this, place| this.recent(place));
         self.shared("kind", weights.kind, |this, place| kind(&this.entry(place).kind));
         if self.index.counts.sessions.each.is_empty() {
@@ -408,7 +415,7 @@ fn nearness(index: &Index, asked: &[f32]) -> Option<Vec<[f32; 2]>> {
         return None;
     }
     let usual = mean(&known);
-    let nearer = if known.len() > 1 { (usual - FAR).max(0.0) } else { 0.0 };
+    let nearer = if known.len() >= TELLING { (usual - FAR).max(0.0) } else { 0.0 };
     Some(near.into_iter().map(|near| [near.unwrap_or(usual) - nearer; 2]).collect())
 }
 

@@ -7,7 +7,7 @@
 //! bring a memory, by folds ([docs/recall.md], `cargo bench --bench recall -- --push`).
 
 use super::index::Index;
-use super::question::Question;
+use super::question::{Concept, Question};
 
 /// What speaks for one document.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -60,21 +60,39 @@ impl Signs {
         let sum: f32 = self.values().iter().zip(fit.weights).map(|(value, weight)| value * weight).sum();
         1.0 / (1.0 + (-(fit.base + sum)).exp())
     }
+}
 
-    /// What the words that a document shares with the question say for it; one bit of `held` for each.
-    pub(super) fn of_words(question: &Question, index: &Index, held: u32) -> Self {
-        let all: f32 = question.concepts.iter().map(|concept| concept.tells).sum();
-        let among = (index.len().max(1) as f32).log10();
+/// What the words of a question say for whoever holds them.
+pub(super) struct Sayings {
+    /// For each word how much it tells, and how much of that counts here.
+    words: Vec<[f32; 2]>,
+    all: f32,
+    among: f32,
+}
+
+impl Sayings {
+    pub(super) fn of(question: &Question, index: &Index) -> Self {
         let most = (index.len() as f32 + 1.0).ln();
-        let shared = question.concepts.iter().enumerate().filter(|(number, _)| held & (1 << number) != 0);
-        let mut signs = Self { among, ..Self::default() };
-        let mut covered = 0.0;
-        for (_, concept) in shared {
+        let word = |concept: &Concept| {
             let tells = concept.tells * concept.sure();
-            signs.told += tells / TOLD_UNIT * (concept.weight / most).min(1.0);
-            covered += tells;
+            [tells, tells / TOLD_UNIT * (concept.weight / most).min(1.0)]
+        };
+        Self {
+            words: question.concepts.iter().map(word).collect(),
+            all: question.concepts.iter().map(|concept| concept.tells).sum::<f32>().max(f32::MIN_POSITIVE),
+            among: (index.len().max(1) as f32).log10(),
         }
-        signs.cover = covered / all.max(f32::MIN_POSITIVE);
+    }
+
+    /// For a document that holds these of them, one bit each.
+    pub(super) fn signs(&self, mut held: u32) -> Signs {
+        let mut signs = Signs { among: self.among, ..Signs::default() };
+        while held != 0 {
+            let [tells, told] = self.words[held.trailing_zeros() as usize];
+            signs.told += told;
+            signs.cover += tells / self.all;
+            held &= held - 1;
+        }
         signs
     }
 }

@@ -89,25 +89,47 @@ pub(super) fn tells(word: &str) -> f32 {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Meaning(pub(super) Box<[i8]>);
 
+/// The place of a word in the table.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Row(usize);
+
+/// The place of a lower-case word, if it is known.
+pub(super) fn row(word: &str) -> Option<Row> {
+    place(TABLE.as_ref()?, word).map(Row)
+}
+
+/// What words mean together, while they are read.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Sum(Vec<f32>);
+
+impl Sum {
+    pub(super) fn add(&mut self, Row(at): Row) {
+        let Some(table) = TABLE.as_ref() else { return };
+        let row = table.rows.get(at * table.width..(at + 1) * table.width);
+        let scale = number::<4>(table.scales, at).map(f32::from_le_bytes);
+        let (Some(row), Some(scale)) = (row, scale) else { return };
+        self.0.resize(table.width, 0.0);
+        self.0.iter_mut().zip(row).for_each(|(sum, value)| *sum += scale * f32::from(value.cast_signed()));
+    }
+
+    pub(super) fn meaning(&self) -> Meaning {
+        let length = self.0.iter().map(|x| x * x).sum::<f32>().sqrt();
+        if !length.is_normal() {
+            return Meaning::default();
+        }
+        Meaning(self.0.iter().map(|x| (x / length * UNIT).round() as i8).collect())
+    }
+}
+
 impl Meaning {
     pub(super) fn of(text: &str) -> Self {
-        let Some(table) = TABLE.as_ref() else { return Self::default() };
-        let mut sum = vec![0.0f32; table.width];
+        let mut sum = Sum::default();
         text::pieces(text, &mut |piece| {
-            let (text::Piece::Word(word) | text::Piece::Part(word)) = piece else { return };
-            let row = place(table, word).and_then(|at| {
-                let scale = f32::from_le_bytes(number::<4>(table.scales, at)?);
-                Some((scale, table.rows.get(at * table.width..(at + 1) * table.width)?))
-            });
-            if let Some((scale, row)) = row {
-                sum.iter_mut().zip(row).for_each(|(sum, value)| *sum += scale * f32::from(value.cast_signed()));
+            if let text::Piece::Word(word) | text::Piece::Part(word) = piece {
+                row(word).into_iter().for_each(|row| sum.add(row));
             }
         });
-        let length = sum.iter().map(|x| x * x).sum::<f32>().sqrt();
-        if !length.is_normal() {
-            return Self::default();
-        }
-        Self(sum.iter().map(|x| (x / length * UNIT).round() as i8).collect())
+        sum.meaning()
     }
 
     /// How near another is, from -1 to 1; 0 where one means nothing.

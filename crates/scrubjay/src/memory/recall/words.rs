@@ -57,6 +57,10 @@ const LANGUAGES: &[(whatlang::Lang, Algorithm)] = &[
 static DETECTOR: LazyLock<whatlang::Detector> =
     LazyLock::new(|| whatlang::Detector::with_allowlist(LANGUAGES.iter().map(|(language, _)| *language).collect()));
 
+/// Words of which every English text is full, and no other.
+const SMALL: [&str; 8] = ["the", "and", "of", "to", "is", "for", "with", "that"];
+/// So many words of a text are looked through for them.
+const TELLING_WORDS: usize = 40;
 /// So much of a text tells its language.
 const TELLING_BYTES: usize = 600;
 
@@ -65,6 +69,11 @@ impl Language {
 
     /// The language of a text; English when that is not sure.
     pub(super) fn of(text: &str) -> Self {
+        let few = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).take(TELLING_WORDS);
+        let (all, small) = few.fold((0, 0), |(all, small), word| (all + 1, small + usize::from(SMALL.contains(&word))));
+        if small * 10 > all {
+            return Self::ENGLISH;
+        }
         let told =
             DETECTOR.detect(&text[..text.floor_char_boundary(TELLING_BYTES)]).filter(whatlang::Info::is_reliable);
         let place = told.and_then(|told| LANGUAGES.iter().position(|(language, _)| *language == told.lang()));
