@@ -13,6 +13,7 @@ mod collapse;
 mod compaction;
 mod extraction;
 mod fence;
+mod fidelity;
 mod finding;
 mod fork;
 mod hooks;

@@ -2,10 +2,10 @@
 //! them in their own words.
 
 use super::allocation::choose;
-use super::anchors;
 use super::constraints;
 use super::deeds::Deeds;
 use super::extract::{Seen, Summary, TooSmall, anchor_lines, anchor_room, preamble};
+use super::fidelity;
 use super::offers::Past;
 use super::quotes::{self, Wholes};
 use super::sections::{ANCHORS, Section};
@@ -29,8 +29,8 @@ pub fn summary<M: Borrow<Message>>(
     let needed = text.len() + heading.len();
     let Some(free) = room.checked_sub(needed) else { return Err(TooSmall { needed, room }) };
 
-    let (said, anchors) = (quotes::said(messages, wholes), anchors::anchors(messages, limits));
-    let past = Past { messages, said: &said, deeds: &Deeds::default(), tasks: &[], anchors: &anchors, limits };
+    let (said, anchors) = (quotes::said(messages, wholes), fidelity::said_anchors(messages, limits));
+    let past = Past { messages, said: &said, deeds: &Deeds::default(), tasks: &[], limits };
     let offers = past.user_messages();
     let chosen = choose(&offers, free);
     text.push_str(&heading);
