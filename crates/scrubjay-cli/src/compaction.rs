@@ -364,7 +364,10 @@ impl<'a> LastReport<'a> {
         ];
         lines.extend(listed(dropped, "nothing of what was looked for"));
         if *unchecked > 0 {
-            lines.push(format!("  {} more of the model's statements weigh less and were not looked for", grouped(*unchecked)));
+            lines.push(format!(
+                "  {} more of the model's statements weigh less and were not looked for",
+                grouped(*unchecked)
+            ));
         }
         lines.push(ink.paint(Tone::Strong, "kept"));
         lines.extend(listed(kept, "nothing"));

@@ -300,6 +300,11 @@ pub fn is_passed_on(text: &str) -> bool {
     frames.iter().any(|frame| frame.split("{{").next().is_some_and(|head| text.starts_with(head)))
 }
 
+/// Whether a text is a reminder of ours.
+pub fn is_reminder(text: &str) -> bool {
+    text.starts_with("<system-reminder>")
+}
+
 /// What the model sees of a tool result that was stored.
 pub fn stored_result(size: &str, path: &str, how: &str, preview: &str) -> String {
     let values = [("size", size), ("path", path), ("how", how), ("preview", preview)];

@@ -146,7 +146,9 @@ fn value_of<'a>(arguments: &'a [String], name: &str) -> Option<&'a String> {
 }
 
 fn data(arguments: &[String]) -> Option<PathBuf> {
-    let root = value_of(arguments, "--data").map(PathBuf::from).or_else(|| std::env::var_os("SCRUBJAY_BENCH_DATA").map(PathBuf::from));
+    let root = value_of(arguments, "--data")
+        .map(PathBuf::from)
+        .or_else(|| std::env::var_os("SCRUBJAY_BENCH_DATA").map(PathBuf::from));
     let root = root.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/bench"));
     let dirs = [root.clone(), root.join("transcripts/claude-code")];
     dirs.into_iter().find(|dir| sessions(dir).is_ok_and(|found| !found.is_empty()))

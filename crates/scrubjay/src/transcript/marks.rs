@@ -81,7 +81,7 @@ pub struct Report {
 impl Report {
     /// The score in percent with one decimal, rounded down: never 100 while something is missing.
     pub fn percent(&self) -> f64 {
-        let floor = (self.score * 1_000.0).floor() / 10.0;
+        let floor = (self.score * 100.0 * 10.0).floor() / 10.0;
         if self.dropped.is_empty() { floor } else { floor.min(99.9) }
     }
 
@@ -126,13 +126,6 @@ pub enum What {
 
 impl What {
     /// Every kind, what matters most first.
-    pub const ALL: [What; 7] = [
-        What::Constraint,
-        What::UserMessage,
-        What::Task,
-        What::Commit,
-        What::Measure,
-        What::Finding,
-        What::Anchor,
-    ];
+    pub const ALL: [What; 7] =
+        [What::Constraint, What::UserMessage, What::Task, What::Commit, What::Measure, What::Finding, What::Anchor];
 }

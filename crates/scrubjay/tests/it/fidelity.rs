@@ -37,7 +37,11 @@ async fn told(limits: Limits) -> (Story, Report, String) {
         let asked = prompt.history.iter().filter(|message| message.origin == Origin::Person).count();
         Ok(match wants_summary(prompt) {
             true => Turn::text(SUMMARY),
-            false => Turn::text(format!("{}\nI went through it with care. {}", finding(asked - 1), "and on it goes ".repeat(30))),
+            false => Turn::text(format!(
+                "{}\nI went through it with care. {}",
+                finding(asked - 1),
+                "and on it goes ".repeat(30)
+            )),
         })
     }));
     let mut setting = Setting::new(model.clone());
@@ -65,7 +69,9 @@ async fn every_finding_of_a_long_session_is_in_the_next_request() {
         let words = finding(n);
         assert!(next.contains(&words), "{words} is gone: {next}");
     }
-    assert!(report.by_kind().iter().any(|(what, kept, all)| *what == What::Measure && kept == all && *all >= TURNS / 2));
+    assert!(
+        report.by_kind().iter().any(|(what, kept, all)| *what == What::Measure && kept == all && *all >= TURNS / 2)
+    );
 }
 
 // spec: C11
@@ -156,7 +162,11 @@ async fn what_only_a_tool_said_does_not_come_back_when_a_model_wrote_the_summary
         .then(Turn::call("Read", json!({ "file_path": "page.txt" })))
         .then(Turn::call("Read", json!({ "file_path": "page2.txt" })))
         .afterwards(|prompt| {
-            Ok(if wants_summary(prompt) { Turn::text(SUMMARY) } else { Turn::text("keep_this_name, said often. ".repeat(100)) })
+            Ok(if wants_summary(prompt) {
+                Turn::text(SUMMARY)
+            } else {
+                Turn::text("keep_this_name, said often. ".repeat(100))
+            })
         });
     let limits = Limits { restored_files: 0, ..Limits::default() };
     let mut setting = Setting::new(Arc::new(model)).tools(tools::standard(&[], &limits));

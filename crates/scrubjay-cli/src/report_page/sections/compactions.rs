@@ -32,7 +32,12 @@ fn boundary(at: usize, one: &Boundary, report: &SessionReport) -> Tag {
     let score = one.score.map(|score| {
         let words = figure(&place("score"), score, &format!("{:.1} %", (score * 1_000.0).floor() / 10.0));
         let meter = bar("share-M", score);
-        tag("p").class("score").with(meter).with(words).with(" of what was looked for was kept ").with(tagged("counted"))
+        tag("p")
+            .class("score")
+            .with(meter)
+            .with(words)
+            .with(" of what was looked for was kept ")
+            .with(tagged("counted"))
     });
     let list = |title: String, sign: &'static str, class: &'static str, findings: &[Finding], all: usize| {
         let items = findings.iter().map(|finding| item(sign, finding));
@@ -43,7 +48,10 @@ fn boundary(at: usize, one: &Boundary, report: &SessionReport) -> Tag {
     };
     let kept = list(format!("Kept · {}", one.kept_in_all), "✓", "kept", &one.kept, one.kept_in_all);
     let lists = one.score.map(|_| match one.dropped.as_slice() {
-        [] => tag("div").class("columns one").with(kept).with(tag("h4").with("Of what was looked for nothing is missing.")),
+        [] => tag("div")
+            .class("columns one")
+            .with(kept)
+            .with(tag("h4").with("Of what was looked for nothing is missing.")),
         dropped => {
             let title = format!("Dropped from the window · {}", one.dropped_in_all);
             tag("div").class("columns two").with(kept).with(list(title, "✗", "dropped", dropped, one.dropped_in_all))

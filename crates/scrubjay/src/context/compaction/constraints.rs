@@ -223,9 +223,10 @@ fn binds_casually(plain: &str, parts: &[Vec<&str>]) -> bool {
         ["hands", "off", _, ..] | ["stay" | "keep", "away", "from", ..] | ["ask", "before" | "first", ..] => true,
         ["leave", .., "alone"] | ["keep", "it", "that", "way"] | ["whatever", "you", "do"] => true,
         ["we", "never" | "always" | "don't" | "only", verb, ..] => scoped && is_verb(verb),
-        ["all" | "every" | "each", subject @ ..] => subject.windows(2).skip(1).any(|pair| {
-            matches!(pair, ["has" | "have" | "needs" | "need", "to"] | ["must" | "gets" | "get", _])
-        }),
+        ["all" | "every" | "each", subject @ ..] => subject
+            .windows(2)
+            .skip(1)
+            .any(|pair| matches!(pair, ["has" | "have" | "needs" | "need", "to"] | ["must" | "gets" | "get", _])),
         _ => clause.ends_with(&["whatever", "happens"]),
     });
     for_good || asked || idiom || says("off-limits") || has(&["no", "matter", "what"])
@@ -564,8 +565,11 @@ mod tests {
         let mut wrong = Vec::new();
         for line in include_str!("data/phrasings.txt").lines().filter(|line| !line.starts_with('#')) {
             let [half, expected, said] = line.splitn(3, " | ").collect::<Vec<_>>()[..] else { panic!("{line}") };
-            let messages: Vec<_> =
-                said.split(" // ").enumerate().map(|(n, text)| super::tests::said(Origin::Person, &n.to_string(), text)).collect();
+            let messages: Vec<_> = said
+                .split(" // ")
+                .enumerate()
+                .map(|(n, text)| super::tests::said(Origin::Person, &n.to_string(), text))
+                .collect();
             let found = pinned(&messages, &Limits::default());
             let rule = found.iter().any(|it| it.bearing == Bearing::Rule && it.message.as_str() == "0");
             let release = found.iter().any(|it| it.bearing == Bearing::Release);

@@ -55,8 +55,12 @@ mod tests {
 
     #[test]
     fn what_is_new_wins_and_what_does_not_fit_is_left() {
-        let candidate =
-            |cost, says: &[&'static str]| Candidate { cost, effort: 0, bonus: 0, says: says.iter().map(|w| (*w, 10)).collect() };
+        let candidate = |cost, says: &[&'static str]| Candidate {
+            cost,
+            effort: 0,
+            bonus: 0,
+            says: says.iter().map(|w| (*w, 10)).collect(),
+        };
         let candidates = [
             candidate(10, &["a", "b"]),
             candidate(10, &["a", "b", "c"]),

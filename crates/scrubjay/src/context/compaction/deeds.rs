@@ -304,7 +304,8 @@ fn commits(steps: &[Step<'_>]) -> Vec<Commit> {
     let Some(pattern) = COMMIT.as_ref() else { return all };
     for step in steps.iter().filter(|step| shell(step.call).is_some_and(|line| line.contains("git"))) {
         let text = step.result.map(ToolResult::text).unwrap_or_default();
-        for [branch, id, subject] in text.lines().filter_map(|line| Some(pattern.captures(line.trim())?.extract().1)) {
+        let announced = text.lines().map(str::trim).filter(|line| line.starts_with('['));
+        for [branch, id, subject] in announced.filter_map(|line| Some(pattern.captures(line)?.extract().1)) {
             let (id, branch, subject) = (id.to_owned(), one_line(branch), gist(subject, 120));
             if !all.iter().any(|known| known.id == id) {
                 all.push(Commit { id, branch, subject, at: step.at });
@@ -472,7 +473,12 @@ pub(crate) mod tests {
             round("1", "Bash", json!({"command": "make a"}), "Exit code 2\nerror: it is broken here"),
             round("2", "Bash", json!({"command": "make a"}), "done"),
             round("3", "Bash", json!({"command": "npm test"}), "Exit code 1\nerror: one is red here"),
-            round("4", "Bash", json!({"command": "npm test other"}), "ok\n[exit code 0]\n[processes it had left in the background were stopped]"),
+            round(
+                "4",
+                "Bash",
+                json!({"command": "npm test other"}),
+                "ok\n[exit code 0]\n[processes it had left in the background were stopped]",
+            ),
             round("5", "Bash", json!({"command": "sleep 9 &"}), "[1] 4711"),
         ]
         .concat();

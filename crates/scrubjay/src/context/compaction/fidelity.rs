@@ -103,6 +103,11 @@ pub fn room(written: &str, limits: &Limits) -> usize {
     extract::room(limits).max(written.len().saturating_add(share(written.len(), limits)))
 }
 
+/// What is kept free for that, of something of this length.
+pub(super) fn kept_free(length: usize, free: usize, limits: &Limits) -> usize {
+    share(length, limits).min(free / 4) / 2
+}
+
 fn share(length: usize, limits: &Limits) -> usize {
     length.saturating_mul(usize::try_from(limits.completion_percent).unwrap_or(0)) / 100
 }
@@ -134,29 +139,36 @@ pub fn complete<M: Borrow<Message>>(
     let past = Past { messages, said: &said, deeds: &deeds, tasks: &forgotten, limits };
     let kept: Vec<Section> = ALL.into_iter().filter(|section| *section != Section::UserMessages).collect();
     let offers = [written(&model, &kept), past.files(""), past.pending(), past.user_messages()].concat();
-    let kept_free = share(reply.render().len(), limits).min(free / 4) / 2;
+    let kept_free = kept_free(reply.render().len(), free, limits);
     buy(&mut parts, &offers, free - kept_free);
     let text = parts.render();
-    put_back(&mut parts, messages, &text, room.saturating_sub(text.len()), kept_free, limits);
+    put_back(&mut parts, &lacking(messages, &text, room.saturating_sub(text.len()), kept_free, limits));
     let text = parts.render();
     let seen = Seen { text: &text, base: base_of(&text) };
     parts.anchors = anchor_lines(messages, &anchors, &seen, anchor_room(room.saturating_sub(text.len()), limits));
     Ok(Summary { text: parts.render(), pinned })
 }
 
-/// Commits and findings that `text` lacks, under what was found out.
-fn put_back<M: Borrow<Message>>(
-    parts: &mut Sections,
+fn put_back(parts: &mut Sections, lines: &str) {
+    if !lines.is_empty() {
+        let body = format!("{}\n{lines}", parts.body(Section::Solving));
+        parts.set(Section::Solving, &body);
+    }
+}
+
+/// Commits and findings that `text` lacks, under a line that says so, in at most `left` bytes: what was kept free for them, or
+/// more where more is left.
+pub(super) fn lacking<M: Borrow<Message>>(
     messages: &[M],
     text: &str,
     left: usize,
     kept_free: usize,
     limits: &Limits,
-) {
+) -> String {
     let most = usize::try_from(limits.finding_list_bytes).unwrap_or(usize::MAX);
     // Some is left for names.
     let most = most.min(left - left / 4).max(kept_free).min(left);
-    let Some(mut most) = most.checked_sub(PUT_BACK.len() + 2) else { return };
+    let Some(mut most) = most.checked_sub(PUT_BACK.len() + 2) else { return String::new() };
     let mut lines = String::new();
     let lower = text.to_lowercase();
     for commit in deeds(messages).commits.iter().rev() {
@@ -167,10 +179,7 @@ fn put_back<M: Borrow<Message>>(
         }
     }
     lines.push_str(&findings::lines(&findings::statements(messages), &format!("{text}\n{lines}"), most));
-    if !lines.is_empty() {
-        let body = format!("{}\n{PUT_BACK}\n{lines}", parts.body(Section::Solving));
-        parts.set(Section::Solving, &body);
-    }
+    if lines.is_empty() { lines } else { format!("{PUT_BACK}\n{lines}") }
 }
 
 /// Heads what code puts back.
@@ -196,11 +205,11 @@ pub fn beside<M: Borrow<Message>>(
     let (said, anchors) = (quotes::said(messages, wholes), said_anchors(messages, limits));
     let deeds = Deeds { files: unnamed_files(messages, written), ..Deeds::default() };
     let past = Past { messages, said: &said, deeds: &deeds, tasks: &tasks, limits };
-    let kept_free = share(written.len(), limits).min(free / 4) / 2;
+    let kept_free = kept_free(written.len(), free, limits);
     buy(&mut parts, &[past.files(""), past.pending(), past.user_messages()].concat(), free - kept_free);
     let text = parts.brief();
     let both = format!("{written}\n{text}");
-    put_back(&mut parts, messages, &both, room.saturating_sub(text.len()), kept_free, limits);
+    put_back(&mut parts, &lacking(messages, &both, room.saturating_sub(text.len()), kept_free, limits));
     let text = parts.brief();
     let both = format!("{written}\n{text}");
     let seen = Seen { text: &both, base: "" };
@@ -309,8 +318,11 @@ mod tests {
         let nothing = check(&messages, "", &limits);
         let kinds: Vec<_> = nothing.dropped.iter().map(|finding| finding.what).collect();
         assert!([What::Commit, What::Measure, What::Finding].iter().all(|what| kinds.contains(what)), "{nothing:#?}");
-        let summary = complete(&parse("## 5. Problem Solving\nIt is faster."), &messages, 20_000, &|_| None, &limits).unwrap();
-        for words in ["Committed `69a35cf4` on main: Repair the header", "from 412 ms to 84 ms", "stale lock in the scheduler"] {
+        let summary =
+            complete(&parse("## 5. Problem Solving\nIt is faster."), &messages, 20_000, &|_| None, &limits).unwrap();
+        for words in
+            ["Committed `69a35cf4` on main: Repair the header", "from 412 ms to 84 ms", "stale lock in the scheduler"]
+        {
             assert!(parse(&summary.text).body(Section::Solving).contains(words), "{words}: {}", summary.text);
         }
         assert_eq!(check(&messages, &summary.text, &limits).dropped, []);

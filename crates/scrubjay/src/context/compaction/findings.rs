@@ -245,11 +245,17 @@ mod tests {
         ];
         let all = statements(&said);
         let nothing = lines(&all, "", 4_000);
-        for words in ["`wingman.lock` that nobody removed.", "small repo, median: 10ms, worst: 84 ms", "69a35cf4", "limit of 50"] {
+        for words in
+            ["`wingman.lock` that nobody removed.", "small repo, median: 10ms, worst: 84 ms", "69a35cf4", "limit of 50"]
+        {
             assert!(nothing.contains(words), "{words} is missing in {nothing}");
         }
         assert!(!nothing.contains("4711"), "code is no statement");
-        let rest = lines(&all, "WINGMAN.LOCK was left by nobody who removed the cause; small repo: median 10ms, worst 84 ms; limit 50 entries hides", 4_000);
+        let rest = lines(
+            &all,
+            "WINGMAN.LOCK was left by nobody who removed the cause; small repo: median 10ms, worst 84 ms; limit 50 entries hides",
+            4_000,
+        );
         assert!(rest.contains("69a35cf4") && !rest.contains("wingman") && !rest.contains("84 ms"), "{rest}");
         let first = lines(&all, "", 60);
         assert!(first.len() <= 60 && first.contains("84 ms"), "the most telling comes first: {first}");
@@ -258,7 +264,8 @@ mod tests {
     // spec: C11
     #[test]
     fn a_statement_is_kept_when_all_that_is_distinctive_in_it_is() {
-        let said = [model("ComputeFileChanges takes 84 ms instead of 208 ms."), model("The scheduler forgot stale locks.")];
+        let said =
+            [model("ComputeFileChanges takes 84 ms instead of 208 ms."), model("The scheduler forgot stale locks.")];
         let all = statements(&said);
         let chosen = choose(&all, "", usize::MAX);
         let of = |words: &str| chosen.iter().find(|choice| choice.statement.text.contains(words)).unwrap();

@@ -64,7 +64,8 @@ impl Assent {
     /// Whether it ends a rule that holds for a while.
     pub(super) fn ends(&self, rule: &str) -> bool {
         let plain = plain(rule);
-        is_provisional(rule) && (self.any || forbidden(&plain).iter().any(|word| self.named.iter().any(|it| it == word)))
+        is_provisional(rule)
+            && (self.any || forbidden(&plain).iter().any(|word| self.named.iter().any(|it| it == word)))
     }
 }
 

@@ -72,7 +72,7 @@ fn turns<M: Borrow<Message>>(messages: &[M]) -> Vec<Turn> {
 
 /// Whether the user said it themselves: what they passed on and what we put beside it are no words of theirs.
 fn is_typed(text: &str) -> bool {
-    !prompts::is_passed_on(text) && !text.starts_with("<system-reminder>")
+    !prompts::is_passed_on(text) && !prompts::is_reminder(text)
 }
 
 fn title(turns: &[Turn]) -> Vec<String> {
@@ -303,9 +303,19 @@ mod tests {
         messages[0].blocks.push(Block::text(prompts::piped_in("piped words")));
         messages[0].blocks.push(Block::text("<system-reminder>\nof something\n</system-reminder>"));
         for n in 0..3 {
-            messages.extend(round(&n.to_string(), "Bash", json!({"command": "make"}), "Exit code 2\nerror: broken here"));
+            messages.extend(round(
+                &n.to_string(),
+                "Bash",
+                json!({"command": "make"}),
+                "Exit code 2\nerror: broken here",
+            ));
         }
-        messages.extend(round("9", "Bash", json!({"command": "make"}), "<persisted-output>\nbegun\n</persisted-output>"));
+        messages.extend(round(
+            "9",
+            "Bash",
+            json!({"command": "make"}),
+            "<persisted-output>\nbegun\n</persisted-output>",
+        ));
         let notes = notes(TEMPLATE, &messages, &Limits::default());
         for wrapper in ["The person ran", "piped", "system-reminder", "persisted-output", "cat secrets"] {
             assert!(!notes.contains(wrapper), "{wrapper} is in {notes}");
