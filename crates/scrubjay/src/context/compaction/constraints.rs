@@ -379,7 +379,7 @@ fn releases(clause: &[&str]) -> bool {
     match softened(clause) {
         ["forget", "that" | "it" | "about", ..] | ["forget", "what", "i", "said", ..] | ["scratch", "that"] => true,
         ["never", "mind", ..] | ["nevermind", ..] => true,
-        ["you" | "we", "may" | "can", "now", _, ..] => true,
+        ["you" | "we", "may" | "can", "now", _, ..] | ["you" | "we", "may" | "can", _, .., "now"] => true,
         ["you're" | "we're", "allowed", "to", ..] | ["you" | "we", "are", "allowed", "to", ..] => true,
         ["ignore", "my" | "the", "earlier" | "previous" | "last", ..] => true,
         ["i", "take", "that" | "it", "back"] => true,
