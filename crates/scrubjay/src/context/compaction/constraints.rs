@@ -1,7 +1,7 @@
 //! Standing constraints: what the person forbade, demanded or took back, sentence by sentence, and the block they are
 //! pinned in. Precise rather than complete: every message is quoted anyway, and a pin that is not one would bind for ever.
 
-use super::lifting::Assent;
+use super::lifting::{Assent, is_provisional};
 use super::quotes::unquote;
 use super::sections::{self, Section};
 use crate::limits::Limits;
@@ -76,17 +76,21 @@ struct Found {
     last: HashMap<(Bearing, String), usize>,
     /// Where the last rule and the last release stand.
     newest: HashMap<Bearing, usize>,
-    /// Where rules stand that have ended.
+    /// Where rules stand that hold for a while, and those of them that have ended.
+    provisional: Vec<usize>,
     ended: HashSet<usize>,
 }
 
 impl Found {
     /// End the rules that held until now, but for those that a block still pins.
     fn lift(&mut self, assent: &Assent, pinned: &[Constraint]) {
-        for (at, rule) in self.all.iter().enumerate() {
-            if rule.bearing == Bearing::Rule && assent.ends(&rule.text) && !pinned.contains(rule) {
+        for at in std::mem::take(&mut self.provisional) {
+            let rule = &self.all[at];
+            if assent.ends(&rule.text) && !pinned.contains(rule) {
                 self.ended.insert(at);
                 self.last.remove(&(Bearing::Rule, rule.text.clone()));
+            } else {
+                self.provisional.push(at);
             }
         }
     }
@@ -120,6 +124,9 @@ impl Found {
         let still_holds = self.last.get(&said).is_some_and(|at| self.newest.get(&other).is_none_or(|other| other < at));
         if still_holds {
             return;
+        }
+        if new.bearing == Bearing::Rule && is_provisional(&new.text) {
+            self.provisional.push(self.all.len());
         }
         self.last.insert(said, self.all.len());
         self.newest.insert(new.bearing, self.all.len());

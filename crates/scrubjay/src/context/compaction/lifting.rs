@@ -63,9 +63,7 @@ impl Assent {
 
     /// Whether it ends a rule that holds for a while.
     pub(super) fn ends(&self, rule: &str) -> bool {
-        let plain = plain(rule);
-        is_provisional(rule)
-            && (self.any || forbidden(&plain).iter().any(|word| self.named.iter().any(|it| it == word)))
+        self.any || forbidden(&plain(rule)).iter().any(|word| self.named.iter().any(|it| it == word))
     }
 }
 
