@@ -310,7 +310,8 @@ impl Seat {
         };
         // Left open, the loop chooses by price once there is something to go by.
         let cache_ttl = if settings.text(&key::CACHE_TTL) == "1h" { Ttl::OneHour } else { Ttl::FiveMinutes };
-        let context_management = server_clearing(self.service.model.as_ref(), &self.tools, settings, &self.workplace.limits);
+        let context_management =
+            server_clearing(self.service.model.as_ref(), &self.tools, settings, &self.workplace.limits);
         Options { thinking, cache_ttl: cache_ttl.into(), context_management, ..Options::default() }
     }
 

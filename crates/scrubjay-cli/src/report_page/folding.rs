@@ -18,8 +18,8 @@ use scrubjay::ledger::{Called, Layer, Row, health};
 use scrubjay::message::{Origin, SessionId, Usage};
 use scrubjay::prompt_cache::planner::Warmth;
 use scrubjay::transcript::{
-    Call, Compaction, Damage, Entry, Extracted, Finding, Moment, Point, Record, Transcript, Trigger, Way,
-    Writer, course,
+    Call, Compaction, Damage, Entry, Extracted, Finding, Moment, Point, Record, Transcript, Trigger, Way, Writer,
+    course,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;

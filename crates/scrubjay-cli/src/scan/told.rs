@@ -217,9 +217,12 @@ impl Told {
         let share = |kept: u64, dropped: u64| format!("{} of {}", grouped(dropped), grouped(kept + dropped));
         let Kinds { messages, constraints, findings, anchors } = all.dropped;
         page.line(&format!(
-            "dropped: {} of your messages, {} standing constraints, {} findings of the model, {} names and numbers",
+            "dropped: {} of your messages, {} standing constraints",
             share(all.kept.messages, messages),
             share(all.kept.constraints, constraints),
+        ));
+        page.line(&format!(
+            "         {} findings of the model, {} names and numbers",
             share(all.kept.findings, findings),
             share(all.kept.anchors, anchors)
         ));

@@ -264,7 +264,8 @@ pub fn server_clearing(
     let budget = super::budget_of(model.window(), 0, settings, limits);
     let results = wanted.then(|| {
         let (trigger, least) = server_thresholds(model, &budget, settings, limits);
-        let kept: Vec<&str> = tools.iter().map(|tool| tool.spec().name.as_str()).filter(|it| !is_clearable(it)).collect();
+        let kept: Vec<&str> =
+            tools.iter().map(|tool| tool.spec().name.as_str()).filter(|it| !is_clearable(it)).collect();
         json!({
             "type": CLEAR_RESULTS,
             "trigger": { "type": "input_tokens", "value": trigger },

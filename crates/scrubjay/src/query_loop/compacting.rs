@@ -110,9 +110,7 @@ impl Session {
         if self.transcript.view().server_cleared == 0 {
             return false;
         }
-        let is_compaction = |row: &&Row| {
-            matches!(row, Row::Removed(removed) if matches!(removed.layer, Layer::Compaction | Layer::SessionNotes))
-        };
+        let is_compaction = |row: &&Row| matches!(row, Row::Removed(removed) if matches!(removed.layer, Layer::Compaction | Layer::SessionNotes));
         let since = self.ledger().iter().rev().take_while(|row| !is_compaction(row));
         let rewritten: u64 = since
             .filter_map(|row| match row {
@@ -166,7 +164,9 @@ impl Session {
         let wish = match self.heard_before(wish, cancel).await {
             Ok(wish) => wish,
             // A hook that forbids it stands in the way of the compaction and not of the question.
-            Err(Error::Blocked(reason)) => return self.strike(&format!("a hook stopped it: {reason}"), 1).map(|()| false),
+            Err(Error::Blocked(reason)) => {
+                return self.strike(&format!("a hook stopped it: {reason}"), 1).map(|()| false);
+            }
             Err(other) => return Err(other),
         };
         let mut planned = None;
@@ -233,7 +233,9 @@ impl Session {
         self.transcript.append(Entry::Compacted(compaction.into()), self.desk.clock.now())?;
         self.renew()?;
         let how = in_words(author);
-        self.desk.events.notice(format!("compacted {how}: {before} tokens before, {after} after; /uncompact takes it back"));
+        self.desk
+            .events
+            .notice(format!("compacted {how}: {before} tokens before, {after} after; /uncompact takes it back"));
         let model = self.desk.model.name().to_owned();
         let heard = self.hear(&Moment::SessionStart { source: "compact", model: &model }, cancel).await?;
         self.add_context(HookEvent::SessionStart, heard.context)?;

@@ -299,7 +299,14 @@ async fn a_fork_never_compacts_whoever_asked_for_it() {
     let mut story = story.resume().unwrap();
     for source in ["session_notes", "compact", "extract", "dream", "select", "agent_summary"] {
         let (name, directive) = (source.to_owned(), "Look at it.".to_owned());
-        let errand = Errand { name, directive, gate: Gate::open(), turns: 3, ends: EndsWhen::Silent, receipt: Box::new(|_| None) };
+        let errand = Errand {
+            name,
+            directive,
+            gate: Gate::open(),
+            turns: 3,
+            ends: EndsWhen::Silent,
+            receipt: Box::new(|_| None),
+        };
         story.session.send(errand).await.unwrap();
         assert!(story.session.transcript().view().compactions.is_empty(), "{source} compacted");
     }

@@ -290,7 +290,8 @@ async fn the_model_can_look_into_a_fold_without_opening_it() {
     assert_eq!(folds(&story), [1], "the conversation looks as before");
 
     let (name, directive) = ("session_notes".to_owned(), "Write the notes.".to_owned());
-    let errand = Errand { name, directive, gate: Gate::open(), turns: 3, ends: EndsWhen::Silent, receipt: Box::new(|_| None) };
+    let errand =
+        Errand { name, directive, gate: Gate::open(), turns: 3, ends: EndsWhen::Silent, receipt: Box::new(|_| None) };
     let outcome = story.session.send(errand).await.unwrap();
     let told = outcome.messages.iter().flat_map(|m| m.tool_results().map(|r| r.text())).collect::<String>();
     assert!(told.contains("works on a copy"), "{told}");

@@ -214,7 +214,10 @@ async fn a_compaction_that_was_asked_for_is_made_without_the_model_when_it_fails
     assert!(done.after < done.before && asked_for_summaries(&model) == 2);
     assert_eq!(authors(&story), [Author::Extract]);
     let told = notices(&story);
-    assert!(told.iter().any(|text| text.contains("came back empty; the summary is made without the model")), "{told:?}");
+    assert!(
+        told.iter().any(|text| text.contains("came back empty; the summary is made without the model")),
+        "{told:?}"
+    );
     story.session.uncompact().unwrap();
     story.ask("And now?").await.unwrap();
 }

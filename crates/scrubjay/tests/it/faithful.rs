@@ -15,7 +15,8 @@ use scrubjay_testkit::{Setting, Story};
 use serde_json::json;
 use std::sync::Arc;
 
-const SUMMARY: &str = "<summary>\n## 1. Primary Request and Intent\nHide seeds.\n## 8. Current Work\nDigging.\n</summary>";
+const SUMMARY: &str =
+    "<summary>\n## 1. Primary Request and Intent\nHide seeds.\n## 8. Current Work\nDigging.\n</summary>";
 
 fn wants_summary(prompt: &Prompt) -> bool {
     prompt.history.last().is_some_and(|last| last.text().contains("will be replaced by a summary"))

@@ -207,9 +207,8 @@ fn what_the_provider_is_asked_to_clear() {
     let model =
         |size| Scripted::new().able([Ability::ServerClearing]).holding(ContextWindow { size, max_output: 64_000 });
     let named: Vec<Arc<dyn Tool>> = tools::standard(&[], &limits);
-    let asked = |size: u64, switches: &[(&str, &str)]| {
-        server_clearing(&model(size), &named, &settings(switches), &limits)
-    };
+    let asked =
+        |size: u64, switches: &[(&str, &str)]| server_clearing(&model(size), &named, &settings(switches), &limits);
     let on = ("layers.microcompaction_api", "true");
     assert_eq!(asked(1_000_000, &[]), None, "we clear results ourselves where that is possible");
     let edit = &asked(1_000_000, &[on]).unwrap()["edits"][0];

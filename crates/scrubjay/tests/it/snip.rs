@@ -242,7 +242,8 @@ async fn the_model_takes_questions_out_and_the_person_is_told() {
     assert_eq!(snips(&story), [1]);
 
     let (name, directive) = ("extract".to_owned(), "Look.".to_owned());
-    let errand = Errand { name, directive, gate: Gate::open(), turns: 3, ends: EndsWhen::Silent, receipt: Box::new(|_| None) };
+    let errand =
+        Errand { name, directive, gate: Gate::open(), turns: 3, ends: EndsWhen::Silent, receipt: Box::new(|_| None) };
     let before = rendering(&story);
     let outcome = story.session.send(errand).await.unwrap();
     let told = outcome.messages.iter().flat_map(|m| m.tool_results().map(|r| r.text())).collect::<String>();
