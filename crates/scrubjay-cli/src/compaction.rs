@@ -226,12 +226,25 @@ impl Preview {
             row("files again", &list(&self.files, ", ")),
             row("open tasks", &self.tasks.to_string()),
             row("as it is", &counted(self.kept as u64, "message")),
+            row("looked for", &self.planned.compaction.report.as_ref().map(looked_for).unwrap_or_default()),
+            row("missing", &self.missing()),
             heading("what it changes"),
             row("tokens", &change(before, after)),
             row("cache", &cache),
             ink.paint(Tone::Faint, "nothing was changed; the same without --preview does it"),
         ]
         .join("\n")
+    }
+
+    /// What the text would no longer say, the weightiest by name.
+    fn missing(&self) -> String {
+        let Some(report) = &self.planned.compaction.report else { return "not looked for".to_owned() };
+        let shown: Vec<String> = report.dropped.iter().take(MISSING_SHOWN).map(|it| headline(&it.text)).collect();
+        match report.dropped.len() {
+            0 => "nothing of what was looked for".to_owned(),
+            all if all > shown.len() => format!("{} · and {} more", shown.join(" · "), all - shown.len()),
+            _ => shown.join(" · "),
+        }
     }
 
     pub(crate) fn json(&self) -> Value {
@@ -251,10 +264,14 @@ impl Preview {
             "open_tasks": self.tasks,
             "breaks_cached_prefix": !matches!(self.stretch, Stretch::From(_)),
             "rewrite_cost_usd": self.cost,
+            "report": self.planned.compaction.report,
             "usage": usage,
         })
     }
 }
+
+/// How many missing things a preview names.
+const MISSING_SHOWN: usize = 5;
 
 /// Stands for what a template wraps.
 const HOLE: &str = "\u{0}";
@@ -333,20 +350,27 @@ impl<'a> LastReport<'a> {
     }
 
     pub(crate) fn words(&self, ink: Ink) -> String {
-        let Report { kept, dropped, score } = self.report;
+        let Report { kept, dropped, unchecked, .. } = self.report;
         let (all, author) = (kept.len() + dropped.len(), author(self.compaction.author));
-        let weight = format!("{:.0} % by weight", (score * 100.0).floor());
+        let weight = format!("{:.1} % by weight", self.report.percent());
         let mut lines = vec![
             format!(
                 "by {author}, at {} tokens: {} of {all} kept, {weight}",
                 grouped(self.compaction.before),
                 kept.len()
             ),
+            format!("looked for: {}", looked_for(self.report)),
             ink.paint(Tone::Strong, "dropped, what matters most first"),
         ];
-        lines.extend(listed(dropped));
+        lines.extend(listed(dropped, "nothing of what was looked for"));
+        if *unchecked > 0 {
+            lines.push(format!(
+                "  {} more of the model's statements weigh less and were not looked for",
+                grouped(*unchecked)
+            ));
+        }
         lines.push(ink.paint(Tone::Strong, "kept"));
-        lines.extend(listed(kept));
+        lines.extend(listed(kept, "nothing"));
         lines.join("\n")
     }
 
@@ -362,20 +386,33 @@ impl<'a> LastReport<'a> {
 /// More of one kind are counted and not shown.
 const LISTED: usize = 40;
 
-fn listed(findings: &[Finding]) -> Vec<String> {
-    let name = |what: What| match what {
+fn name(what: What) -> &'static str {
+    match what {
         What::Constraint => "constraint",
         What::UserMessage => "your words",
         What::Task => "open task",
+        What::Commit => "commit",
+        What::Measure => "value",
+        What::Finding => "finding",
         What::Anchor => "name",
-    };
+    }
+}
+
+/// `constraint 2 of 2, value 30 of 41`.
+fn looked_for(report: &Report) -> String {
+    let kinds = report.by_kind();
+    let told: Vec<String> = kinds.iter().map(|(what, kept, all)| format!("{} {kept} of {all}", name(*what))).collect();
+    if told.is_empty() { "nothing".to_owned() } else { told.join(", ") }
+}
+
+fn listed(findings: &[Finding], none: &str) -> Vec<String> {
     let one = |finding: &Finding| format!("  {:<12} {}", name(finding.what), headline(&finding.text));
     let mut lines: Vec<String> = findings.iter().take(LISTED).map(one).collect();
     if findings.len() > LISTED {
         lines.push(format!("  and {} more; --json has them all", findings.len() - LISTED));
     }
     if lines.is_empty() {
-        lines.push("  nothing".to_owned());
+        lines.push(format!("  {none}"));
     }
     lines
 }

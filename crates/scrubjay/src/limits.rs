@@ -233,6 +233,9 @@ limits! {
     anchor_percent = 15 "percent" in "compaction", 0..=90, Fixed, "of a summary without a model, for strings that no section named";
     anchor_scan_bytes = 65_536 "bytes" in "compaction", 1_024..=67_108_864, Fixed, "of one text that is searched for strings worth keeping";
     anchor_list_bytes = 4_096 "bytes" in "compaction", 0..=1_048_576, Fixed, "the list of strings that no section named stays short";
+    findings_checked = 100 "statements" in "compaction", 0..=100_000, Fixed, "of the model's own, the most telling ones that a summary is checked for";
+    finding_list_bytes = 4_096 "bytes" in "compaction", 0..=1_048_576, Fixed, "of the model's statements that its summary left out and that are put back, where there is room";
+    completion_percent = 15 "percent" in "compaction", 0..=90, Fixed, "of what a model wrote as its summary, kept free for what it left out";
     anchors_checked = 100 "strings" in "compaction", 0..=100_000, Fixed, "the most important ones that a summary is checked for";
     compaction_worth_percent = 80 "percent" in "compaction", 1..=99, Fixed, "of what was said, system and tools apart; a compaction that leaves more is not worth the break";
 

@@ -300,6 +300,11 @@ pub fn is_passed_on(text: &str) -> bool {
     frames.iter().any(|frame| frame.split("{{").next().is_some_and(|head| text.starts_with(head)))
 }
 
+/// Whether a text is a reminder of ours.
+pub fn is_reminder(text: &str) -> bool {
+    text.starts_with("<system-reminder>")
+}
+
 /// What the model sees of a tool result that was stored.
 pub fn stored_result(size: &str, path: &str, how: &str, preview: &str) -> String {
     let values = [("size", size), ("path", path), ("how", how), ("preview", preview)];
@@ -325,11 +330,6 @@ pub fn summarise(focus: &str, part: &str) -> String {
     fill(include_str!("../prompts/compaction/summarise.md"), &[("focus", &focus), ("part", &part)])
 }
 
-/// Asks a service for a summary of its own, which code may not complete: what it may not lose stands beside it.
-pub fn summarise_apart(focus: &str) -> String {
-    summarise(focus, "") + include_str!("../prompts/compaction/quoted-beside.md").trim_end()
-}
-
 /// What stands beside a summary that may not be changed.
 pub fn beside(text: &str) -> String {
     fill(include_str!("../prompts/compaction/beside.md"), &[("text", text)])
@@ -345,6 +345,39 @@ pub fn is_beside(text: &str) -> bool {
 pub fn summary(text: &str) -> String {
     fill(include_str!("../prompts/compaction/summary.md"), &[("summary", text)])
 }
+
+/// How much of a file is brought back, and which lines.
+pub enum Restored {
+    /// All of it.
+    Whole,
+    /// Its beginning: the last line shown and how many there are.
+    Head(usize, usize),
+    /// A range: first, last, and how many there are.
+    Lines(usize, usize, usize),
+}
+
+impl Restored {
+    /// For a model to read.
+    pub fn told(&self) -> String {
+        let number = |number: &usize| number.to_string();
+        match self {
+            Restored::Whole => include_str!("../prompts/compaction/restored-whole.md").trim_end().to_owned(),
+            Restored::Head(last, lines) => fill(
+                include_str!("../prompts/compaction/restored-head.md"),
+                &[("last", &number(last)), ("lines", &number(lines))],
+            ),
+            Restored::Lines(first, last, lines) => fill(
+                include_str!("../prompts/compaction/restored-lines.md"),
+                &[("first", &number(first)), ("last", &number(last)), ("lines", &number(lines))],
+            ),
+        }
+    }
+}
+
+/// Said of a file that is brought back and that the model may change as it stands.
+pub const RESTORED_UNCHANGED: &str = include_str!("../prompts/compaction/restored-unchanged.md");
+/// Said of one that is no longer what the model saw.
+pub const RESTORED_CHANGED: &str = include_str!("../prompts/compaction/restored-changed.md");
 
 /// A file that is brought back after a compaction.
 pub fn restored_file(path: &str, text: &str) -> String {

@@ -97,6 +97,8 @@ pub struct Count {
 struct Reported {
     total: u64,
     estimate: u64,
+    /// What the service left out on its side: results of tools.
+    cleared: u64,
 }
 
 /// The provider's tokens for one of ours, as a fraction, so that equal histories give equal counts.
@@ -152,7 +154,7 @@ impl Count {
         if usage.total_input() == 0 {
             return;
         }
-        self.reported = Some(Reported { total: usage.total_input() + usage.output, estimate: self.estimate });
+        self.reported = Some(Reported { total: usage.total_input() + usage.output, estimate: self.estimate, cleared });
         if before > 0 {
             self.fit = Some(Fit { reported: usage.total_input() + cleared, estimate: before });
         }
@@ -231,24 +233,32 @@ impl Count {
         self.scaled_by(|(_, form)| form)
     }
 
-    /// Parts in proportion to their estimates; rounding goes to the largest so that they sum exactly.
+    /// Parts in proportion to their estimates, what a service cleared taken from the results of tools; rounding goes to the
+    /// largest so that they sum exactly.
     fn scaled_by<K: Ord + Copy>(&self, key: impl Fn((Share, Form)) -> K) -> BTreeMap<K, u64> {
+        let cleared = self.reported.map_or(0, |reported| reported.cleared);
+        let whole = self.total().saturating_add(cleared);
+        let scaled = |tokens: u64| part_of(tokens, whole, self.estimate.max(1));
+        let is_result = |part: &(Share, Form)| part.0 == Share::ToolResults;
+        let results = self.parts.iter().filter(|(part, _)| is_result(part)).map(|(_, tokens)| scaled(*tokens)).sum();
         let mut grouped: BTreeMap<K, u64> = BTreeMap::new();
         for (part, tokens) in &self.parts {
-            *grouped.entry(key(*part)).or_default() += tokens;
+            let tokens = scaled(*tokens);
+            let gone = if is_result(part) { part_of(tokens, cleared.min(results), results.max(1)) } else { 0 };
+            *grouped.entry(key(*part)).or_default() += tokens - gone;
         }
-        let (total, estimate) = (u128::from(self.total()), u128::from(self.estimate.max(1)));
+        let given: u64 = grouped.values().sum();
         let largest = grouped.iter().max_by_key(|(_, tokens)| **tokens).map(|(key, _)| *key);
-        let mut given = 0;
-        for tokens in grouped.values_mut() {
-            *tokens = u64::try_from(u128::from(*tokens) * total / estimate).unwrap_or(u64::MAX);
-            given += *tokens;
-        }
         if let Some(tokens) = largest.and_then(|key| grouped.get_mut(&key)) {
-            *tokens += self.total().saturating_sub(given);
+            *tokens = (*tokens + self.total()).saturating_sub(given);
         }
         grouped
     }
+}
+
+/// `whole` in the proportion of `tokens` to `of`.
+fn part_of(tokens: u64, whole: u64, of: u64) -> u64 {
+    u64::try_from(u128::from(tokens) * u128::from(whole) / u128::from(of)).unwrap_or(u64::MAX)
 }
 
 fn share(message: &Message, block: &Block) -> Share {
@@ -417,6 +427,20 @@ mod tests {
         assert_eq!(count.total(), 3_000, "the window holds what the service read");
         count.add_message(&said(4_000), &limits);
         assert_eq!(count.total(), 4_000, "and what comes after it is not taken for less than it is");
+    }
+
+    // spec: M4
+    // spec: T6
+    #[test]
+    fn what_the_service_cleared_is_taken_from_the_results_of_tools_alone() {
+        let limits = Limits::default();
+        let mut count = Count::default();
+        count.add_message(&said(Role::User, Origin::Person, vec![Block::text("q".repeat(40_000))]), &limits);
+        count.add_message(&said(Role::User, Origin::Tool, vec![result(&"r".repeat(40_000))]), &limits);
+        count.report(&Usage { input: 12_000, ..Usage::default() }, count.raw_estimate(), 8_002);
+        let parts = count.by_share();
+        assert_eq!((parts[&Share::Conversation], parts[&Share::ToolResults]), (10_000, 2_000));
+        assert_eq!(parts.values().sum::<u64>(), count.total());
     }
 
     // spec: T2

@@ -74,7 +74,10 @@ impl Newest {
         let figure = match net.money {
             Some(money) if money < 0.0 => format!("-{}", dollars(-money)),
             Some(money) => dollars(money),
-            None => format!("n/a in money, {} tokens", grouped(net.tokens.unsigned_abs())),
+            None => {
+                let sign = if net.tokens < 0 { "-" } else { "" };
+                format!("n/a in money, {sign}{} tokens", grouped(net.tokens.unsigned_abs()))
+            }
         };
         let certainty = net.certainty.word();
         (self.money.calls > 0)

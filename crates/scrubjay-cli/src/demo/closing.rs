@@ -139,10 +139,10 @@ impl Page {
             count => format!("Over {}", counted(count as u64, "compaction")),
         };
         let scores = format!(
-            "{of}: {:.0} % of what mattered is still said, {:.0} % by the plain summary (rules, your words, tasks, names; checked \
-             by code). Everything else is one command away: `scrubjay uncompact`.",
-            kept.ours * 100.0,
-            kept.plain * 100.0
+            "{of}: {:.0} % of what mattered is still said, {:.0} % by the plain summary (rules, your words, tasks, \
+             findings, names; checked by code). Everything else is one command away: `scrubjay uncompact`.",
+            (kept.ours * 100.0).floor(),
+            (kept.plain * 100.0).floor()
         );
         lines.extend(self.wrapped(&scores, 2).iter().map(|line| self.faint(line)));
         lines

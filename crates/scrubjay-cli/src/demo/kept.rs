@@ -98,6 +98,9 @@ pub(super) fn in_words(what: What) -> &'static str {
         What::Constraint => "your rule",
         What::UserMessage => "your words",
         What::Task => "open task",
+        What::Commit => "commit",
+        What::Measure => "value found",
+        What::Finding => "finding",
         What::Anchor => "exact name",
     }
 }

@@ -251,7 +251,7 @@ fn next_steps(folder: &Folder) -> Vec<(String, &'static str)> {
     } else {
         steps.push(("scrubjay demo --keep DIR".to_owned(), "keep it all, and look around in it"));
     }
-    steps.push(("scrubjay demo --without notes".to_owned(), "switch a layer off: every number changes"));
+    steps.push(("scrubjay demo --without microcompaction".to_owned(), "switch a layer off: every number changes"));
     let known = command();
     let others = [
         ("scan", "what it would have saved in your own sessions"),

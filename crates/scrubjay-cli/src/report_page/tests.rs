@@ -199,6 +199,7 @@ fn compacted(desk: &mut Desk, dropped: usize) {
         kept: vec![finding(What::Constraint, "Never push to main.")],
         dropped: (0..dropped).map(|n| finding(What::Anchor, &format!("seed_{n}"))).collect(),
         score: 0.75,
+        unchecked: 0,
     };
     let compaction = Compaction {
         trigger: Trigger::Auto,

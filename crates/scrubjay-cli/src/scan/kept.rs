@@ -40,18 +40,26 @@ pub(super) struct Checked {
 pub(super) struct Kinds {
     pub(super) messages: u64,
     pub(super) constraints: u64,
+    /// Commits, values and other things that the model found.
+    pub(super) findings: u64,
     pub(super) anchors: u64,
 }
 
 impl Kinds {
     fn of(findings: &[Finding]) -> Self {
         let count = |what: What| findings.iter().filter(|finding| finding.what == what).count() as u64;
-        Self { messages: count(What::UserMessage), constraints: count(What::Constraint), anchors: count(What::Anchor) }
+        Self {
+            messages: count(What::UserMessage),
+            constraints: count(What::Constraint),
+            findings: count(What::Commit) + count(What::Measure) + count(What::Finding),
+            anchors: count(What::Anchor),
+        }
     }
 
     pub(super) fn add(&mut self, more: Self) {
         self.messages += more.messages;
         self.constraints += more.constraints;
+        self.findings += more.findings;
         self.anchors += more.anchors;
     }
 }
@@ -130,7 +138,10 @@ fn rank(what: What) -> u8 {
         What::Constraint => 0,
         What::UserMessage => 1,
         What::Task => 2,
-        What::Anchor => 3,
+        What::Commit => 3,
+        What::Measure => 4,
+        What::Finding => 5,
+        What::Anchor => 6,
     }
 }
 

@@ -215,16 +215,20 @@ impl Told {
             return page.line("what they dropped is not known: no summary stands in these files, or too much was said");
         };
         let share = |kept: u64, dropped: u64| format!("{} of {}", grouped(dropped), grouped(kept + dropped));
-        let Kinds { messages, constraints, anchors } = all.dropped;
+        let Kinds { messages, constraints, findings, anchors } = all.dropped;
         page.line(&format!(
-            "dropped: {} of your messages, {} standing constraints, {} names and numbers",
+            "dropped: {} of your messages, {} standing constraints",
             share(all.kept.messages, messages),
             share(all.kept.constraints, constraints),
+        ));
+        page.line(&format!(
+            "         {} findings of the model, {} names and numbers",
+            share(all.kept.findings, findings),
             share(all.kept.anchors, anchors)
         ));
         page.line(&format!(
             "kept by weight: {:.0} % in the mean of {}",
-            100.0 * score,
+            (100.0 * score).floor(),
             counted(all.checked, "summary").replace("summarys", "summaries")
         ));
         for (what, text) in &all.examples {
@@ -376,7 +380,14 @@ fn largest(answer: &Answer, path: &Path) -> Value {
 }
 
 fn compactions(all: &Compactions) -> Value {
-    let kinds = |kinds: &Kinds| json!({ "user_messages": kinds.messages, "constraints": kinds.constraints, "anchors": kinds.anchors });
+    let kinds = |kinds: &Kinds| {
+        json!({
+            "user_messages": kinds.messages,
+            "constraints": kinds.constraints,
+            "findings": kinds.findings,
+            "anchors": kinds.anchors,
+        })
+    };
     let example = |(what, text): &(What, String)| json!({ "what": kind(*what), "headline": headline(text) });
     json!({
         "count": all.count,
@@ -395,6 +406,9 @@ fn kind(what: What) -> &'static str {
         What::Constraint => "constraint",
         What::UserMessage => "message",
         What::Task => "task",
+        What::Commit => "commit",
+        What::Measure => "value",
+        What::Finding => "finding",
         What::Anchor => "name",
     }
 }

@@ -36,14 +36,14 @@ async fn in_four_days_every_layer_fires_and_everything_is_accounted_for() {
         "Five things it kept",
         "What it will know next time",
         "What it dreamt at night",
-        "scrubjay demo --without notes",
+        "scrubjay demo --without microcompaction",
     ] {
         assert!(played.out.contains(part), "`{part}` in {}", played.out);
     }
     for (layer, deed) in [
         ("1 tool results", " stored"),
         ("2 microcompaction", "old result"),
-        ("3 session notes", "tokens compacted"),
+        ("3 session notes", "notes brought up to date"),
         ("4 compaction", "tokens compacted"),
         ("5 extraction", "remembered"),
         ("6 dreaming", "dreamt; "),
@@ -158,7 +158,7 @@ async fn in_a_terminal_one_picture_changes_and_ctrl_c_leaves_nothing_behind() {
     let folder = temporary(&stage).display().to_string();
     let plain = [("TMPDIR", folder.as_str()), ("NO_COLOR", "1"), ("COLUMNS", "80")];
     let mut terminal = Terminal::start_with(&stage, &["demo", "--turns", "9", "--fast"], &plain);
-    let screen = terminal.wait_for("scrubjay demo --without notes");
+    let screen = terminal.wait_for("scrubjay demo --without microcompaction");
     assert!(terminal.wait_for_end().success());
     assert!(screen.contains("The receipt") && widest(&screen) <= 80, "{screen}");
 

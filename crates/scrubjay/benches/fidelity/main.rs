@@ -2,8 +2,10 @@
 //! its own summary took: four probes by string evidence, beside that summary and a simple note of the same size.
 //!
 //! `cargo bench -p scrubjay --bench fidelity -- [--data PATH] [--show]`; transcripts are looked for in PATH, PATH/transcripts/claude-code, or the same
-//! below `SCRUBJAY_BENCH_DATA` or `../shared/bench`.
+//! below `SCRUBJAY_BENCH_DATA` or `../shared/bench`. With `--findings FILE [--misses]` it scores what a model found out instead,
+//! for the summary without a model, the model's own, and that completed in at most 15 % more length.
 
+mod findings;
 #[allow(unreachable_pub)]
 mod probes;
 
@@ -26,7 +28,12 @@ fn main() -> Result<(), Failure> {
         println!("no transcripts found: pass --data PATH or set SCRUBJAY_BENCH_DATA; nothing was measured");
         return Ok(());
     };
-    let show = arguments.iter().any(|argument| argument == "--show");
+    let flag = |name: &str| arguments.iter().any(|argument| argument == name);
+    let show = flag("--show");
+    if flag("--findings") {
+        let file = value_of(&arguments, "--findings").ok_or("--findings takes the file with the findings")?;
+        return findings::measure(Path::new(file), &dir, show, flag("--misses"));
+    }
     let (mut real, mut halves) = (Board::new()?, Board::new()?);
     for path in sessions(&dir)? {
         let records = load(&path)?;
@@ -89,12 +96,15 @@ impl Board {
         let note = simple_note(point.before, point.room());
         let completed = match point.theirs.is_empty() {
             true => String::new(),
-            false => complete(&parse(&point.theirs), &messages, point.room(), &|_| None, &Limits::default())?.text,
+            false => {
+                let room = share_more(point.room());
+                complete(&parse(&point.theirs), &messages, room, &|_| None, &Limits::default())?.text
+            }
         };
         let texts = [
             ("1 ours, no model", &ours),
             ("2 the product's own summary", &point.theirs),
-            ("3 that summary, completed by ours", &completed),
+            ("3 that summary, completed by ours in 15 % more", &completed),
             ("4 simple note", &note),
         ];
         for (name, text) in texts.into_iter().filter(|(_, text)| !text.is_empty()) {
@@ -126,9 +136,19 @@ impl Board {
     }
 }
 
+/// The size of a summary with at most 15 % more.
+fn share_more(room: usize) -> usize {
+    room * 115 / 100
+}
+
+fn value_of<'a>(arguments: &'a [String], name: &str) -> Option<&'a String> {
+    arguments.iter().position(|argument| argument == name).and_then(|at| arguments.get(at + 1))
+}
+
 fn data(arguments: &[String]) -> Option<PathBuf> {
-    let given = arguments.iter().position(|argument| argument == "--data").and_then(|at| arguments.get(at + 1));
-    let root = given.map(PathBuf::from).or_else(|| std::env::var_os("SCRUBJAY_BENCH_DATA").map(PathBuf::from));
+    let root = value_of(arguments, "--data")
+        .map(PathBuf::from)
+        .or_else(|| std::env::var_os("SCRUBJAY_BENCH_DATA").map(PathBuf::from));
     let root = root.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/bench"));
     let dirs = [root.clone(), root.join("transcripts/claude-code")];
     dirs.into_iter().find(|dir| sessions(dir).is_ok_and(|found| !found.is_empty()))

@@ -146,24 +146,47 @@ fn direction(name: &str) -> Option<(Narrower, u64)> {
     Some((Narrower::Lower, usual_threshold(tool, &Limits::default())))
 }
 
+/// What holds without a repository, which may only narrow it.
+enum Holds {
+    Number(Narrower, u64),
+    /// A line; without one of the user's own any is lower than the one that holds.
+    Line(Option<Amount>),
+}
+
+impl Holds {
+    fn of(name: &str, before: Option<&Value>) -> Option<Self> {
+        if name == key::CONTEXT_COMPACT_AT.key {
+            return Some(Self::Line(before.and_then(Amount::of)));
+        }
+        let (narrower, default) = direction(name)?;
+        Some(Self::Number(narrower, before.and_then(whole).unwrap_or(default)))
+    }
+
+    fn narrower(&self) -> Narrower {
+        match self {
+            Self::Number(narrower, _) => *narrower,
+            Self::Line(_) => Narrower::Lower,
+        }
+    }
+
+    fn allows(&self, value: &Value) -> bool {
+        match self {
+            Self::Number(narrower, before) => whole(value).is_some_and(|value| narrower.allows(value, *before)),
+            Self::Line(before) => {
+                Amount::of(value).is_some_and(|amount| before.is_none_or(|before| amount.is_at_most(before)))
+            }
+        }
+    }
+}
+
 impl Settings {
     /// The candidates without those by which a repository would widen what holds without it.
     fn within_what_holds(&mut self, name: &str, candidates: Vec<Candidate>) -> Vec<Candidate> {
         let is_repository = |source: Source| matches!(source, Source::Project | Source::Local);
         let before = candidates.iter().find(|one| one.source < Source::Project).map(|one| one.value.clone());
-        let (narrower, narrows): (Narrower, Box<dyn Fn(&Value) -> bool>) = match direction(name) {
-            Some((narrower, default)) => {
-                let before = before.and_then(|value| whole(&value)).unwrap_or(default);
-                (narrower, Box::new(move |value| whole(value).is_some_and(|value| narrower.allows(value, before))))
-            }
-            // Without a value of the user's own any line is lower than the one that holds.
-            None if name == key::CONTEXT_COMPACT_AT.key => {
-                let before = before.as_ref().and_then(Amount::of);
-                let lower = move |amount: Amount| before.is_none_or(|before| amount.is_at_most(before));
-                (Narrower::Lower, Box::new(move |value| Amount::of(value).is_some_and(lower)))
-            }
-            None => return candidates,
-        };
+        let Some(holds) = Holds::of(name, before.as_ref()) else { return candidates };
+        let narrower = holds.narrower();
+        let narrows = |value: &Value| holds.allows(value);
         let (kept, wider): (Vec<_>, Vec<_>) =
             candidates.into_iter().partition(|one| !is_repository(one.source) || narrows(&one.value));
         for one in wider {

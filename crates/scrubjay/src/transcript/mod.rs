@@ -15,7 +15,7 @@ pub use entry::{
 };
 pub use file::{Damage, FORMAT, Log, Reading, read, read_as, read_from, take_pen};
 pub use hiding::{Hidden, Hiding, Span, Way};
-pub use marks::{Brought, Finding, Marks, Report, Segment, What};
+pub use marks::{Brought, FileRange, Finding, Marks, Report, Segment, What};
 pub use opening::{Lifetimes, Opening, Options, Thinking, ToolSpec, Ttl};
 pub use view::{CLEARED, Spent, View};
 

@@ -139,7 +139,9 @@ async fn the_services_own_summary_stands_first_as_it_came_and_what_it_may_not_lo
     let sent = simulator.last_request().unwrap();
     let first = &sent.json["messages"][0];
     assert_eq!((&first["role"], &first["content"]), (&json!("assistant"), &made.answer.content));
-    assert!(made.json["compaction"]["instructions"].as_str().unwrap().contains("under heading 6"));
+    assert!(
+        made.json["compaction"]["instructions"].as_str().unwrap().contains("kept word for word beside your summary")
+    );
     let history = &story.session.transcript().view().history;
     assert!(thinks(&history[1]), "the reply to what was summarised is kept, with its thinking");
     let beside = history[2].text();

@@ -226,7 +226,7 @@ async fn everything_comes_back_in_its_order_and_again_after_the_next_compaction(
         assert_eq!(places, (0..8).map(Some).collect::<Vec<_>>(), "round {round}: {texts:#?}");
         assert_eq!(view.opening, opening, "listings of tools and skills are in what every request begins with");
         let made = view.compactions.last().unwrap().1.clone();
-        let Brought { files, skills, plan, tasks } = &made.marks.brought;
+        let Brought { files, skills, plan, tasks, .. } = &made.marks.brought;
         assert_eq!((files.len(), skills.len(), plan.is_some(), tasks.len()), (2, 1, true, 1));
         assert_eq!(made.marks.tools, ["Plan", "Read", "Skill", "Tasks"]);
         assert!(made.report.as_ref().unwrap().score > 0.5);

@@ -198,6 +198,10 @@ fn authors(story: &Story) -> Vec<Author> {
     entries.filter_map(|record| author(&record.entry)).collect()
 }
 
+fn cleared(record: &scrubjay::transcript::Record) -> bool {
+    matches!(record.entry, Entry::Cleared { .. })
+}
+
 // spec: C1
 // spec: W1
 #[tokio::test]
@@ -207,7 +211,12 @@ async fn five_hundred_turns_never_exceed_the_window() {
     work(&mut story, &simulator, QUESTIONS).await.unwrap();
     assert_well(&story, &simulator);
     let view = story.session.transcript().view();
-    assert!(authors(&story).iter().all(|author| *author == Author::Notes), "layer 3 spares layer 4");
+    let authors = authors(&story);
+    assert!(authors.contains(&Author::Notes) && !authors.contains(&Author::Extract), "{authors:?}");
+    assert!(
+        !view.cleared.is_empty() || story.session.transcript().records().iter().any(cleared),
+        "layer 2 spares layer 3"
+    );
     assert!(!view.spilled.is_empty() && view.spent.keys().any(|(source, _)| source == "session_notes"));
     insta::assert_snapshot!(outline(&story));
 }
@@ -238,7 +247,7 @@ async fn without_notes_a_model_writes_the_summary() {
     work(&mut story, &simulator, QUESTIONS / 2).await.unwrap();
     assert_well(&story, &simulator);
     let authors = authors(&story);
-    assert!(authors.len() > 1 && authors.iter().all(|author| *author == Author::Model), "{authors:?}");
+    assert!(!authors.is_empty() && authors.iter().all(|author| *author == Author::Model), "{authors:?}");
     insta::assert_snapshot!(outline(&story));
 }
 

@@ -14,6 +14,7 @@ mod compaction;
 mod extraction;
 mod faithful;
 mod fence;
+mod fidelity;
 mod finding;
 mod fork;
 mod hooks;

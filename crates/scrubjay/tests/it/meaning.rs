@@ -113,7 +113,7 @@ async fn a_text_is_read_once_and_only_what_changed_is_read_again() {
     let (found, _) = world.search(&memory, "small", "something to drink").await;
     let read = world.read();
     assert!(read.len() == 1 && read[0].contains("Coffee"), "{read:?}");
-    assert_eq!(found, Vec::<String>::new(), "what it meant before is forgotten");
+    assert!(found.iter().all(|path| path != "reference_tides.md"), "{found:?}");
 
     world.search(&memory, "large", "deep water").await;
     assert_eq!(world.read().len(), 2, "another model reads everything");

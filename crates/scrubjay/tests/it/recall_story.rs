@@ -282,10 +282,13 @@ async fn a_cancelled_turn_cancels_its_search() {
 async fn what_a_cancelled_turn_had_found_already_is_not_shown_later() {
     let gate = Gate::new();
     let model = Scripted::new().then(Turn::text("Let me thi").in_pieces(3).behind(&gate)).then(Turn::text("ok"));
-    let (mut story, _) = World::new(&birds()).tell(Setting::new(Arc::new(model)));
-    let (searches, interrupt) = (story.session.searches(), story.session.interrupt());
+    // It comes too late for the first request.
+    let world = World::within(Limits { recall_push_ms: 0, ..Limits::default() }, &birds());
+    let (mut story, memory) = world.tell(Setting::new(Arc::new(model)));
+    let (hold, searches, interrupt) = (Hold::of(&memory), story.session.searches(), story.session.interrupt());
     let stopping = async {
         gate.reached().await;
+        hold.let_go();
         assert!(searches.idle(LONG).await);
         interrupt.now();
     };
@@ -358,15 +361,15 @@ async fn a_compaction_lets_memories_be_shown_again_and_undo_and_resume_agree() {
 #[tokio::test]
 async fn a_view_holds_only_so_much_of_memories() {
     let limits = Limits { recall_session_bytes: 3_000, recall_places: 2, ..Limits::default() };
-    let body = "walrus ".repeat(100);
+    let body = "database ".repeat(100);
     let memories: Vec<(String, String)> =
-        (0..9).map(|n| (format!("feedback_{n}.md"), format!("walrus number {n}"))).collect();
+        (0..9).map(|n| (format!("feedback_{n}.md"), format!("database number {n}"))).collect();
     let memories: Vec<_> =
         memories.iter().map(|(file, about)| (file.as_str(), about.as_str(), body.as_str())).collect();
     let model = Scripted::new().afterwards(|_| Ok(Turn::text("ok")));
     let (mut story, _) = World::within(limits, &memories).tell(Setting::new(Arc::new(model)));
     for _ in 0..6 {
-        story.ask("Tell me about every walrus").await.unwrap();
+        story.ask("Tell me about every database").await.unwrap();
         story.session.wait_for_background(LONG).await.unwrap();
     }
     story.ask("Thanks!").await.unwrap();

@@ -112,13 +112,14 @@ async fn every_call_says_how_long_it_took_and_who_asked() {
     let mut setting = Setting::new(Arc::new(model)).tools(tools::standard(&[], &Limits::default()));
     setting.clock = clock;
     setting.limits.notes_first_tokens = 2_000;
+    setting.switches.push(("session_notes.writer".into(), "model".into()));
     let mut story = setting.begin().unwrap();
     talk(&mut story, 4).await;
     story.session.compact(Wish { trigger: Trigger::Manual, instructions: None, part: Part::All }).await.unwrap();
     let of = |source: &str| calls(&story).into_iter().filter(|called| called.source == source).collect::<Vec<_>>();
     assert_eq!(of("compact").iter().map(|called| called.duration_ms).collect::<Vec<_>>(), [3_000]);
     let noting = of("session_notes");
-    assert!(noting.len() >= 2 && noting.iter().all(|called| called.duration_ms >= 2_000), "{noting:?}");
+    assert!(!noting.is_empty() && noting.iter().all(|called| called.duration_ms >= 2_000), "{noting:?}");
     assert!(of("main").iter().all(|called| called.duration_ms >= 1_000));
 }
 
@@ -277,7 +278,8 @@ fn noted(story: &Story) -> usize {
 }
 
 fn budgeted(tokens: u64) -> Story {
-    let mut setting = Setting::new(noting(800)).tools(tools::standard(&[], &Limits::default()));
+    let setting = Setting::new(noting(1_200)).tools(tools::standard(&[], &Limits::default()));
+    let mut setting = setting.switch("session_notes.writer", "model");
     setting.limits.background_day_tokens = tokens;
     setting.limits.notes_first_tokens = 2_000;
     setting.limits.notes_every_tokens = 2_000;

@@ -9,8 +9,8 @@ use scrubjay::transcript::{Finding, What};
 /// What summaries kept and dropped.
 pub(in crate::report_page) fn compactions(report: &SessionReport) -> Html {
     let lede = "When the window is nearly full, a summary takes the place of what was said. Code compares the two: what the person \
-                said, standing constraints, open tasks, and names and numbers that nobody can reconstruct. What was dropped \
-                left the window only; the session's file still has it.";
+                said, standing constraints, open tasks, commits, what the model found out, and names that nobody can reconstruct. What \
+                was dropped left the window only; the session's file still has it.";
     let page = section("compactions", "Compactions", lede);
     match report.compactions.as_slice() {
         [] => page
@@ -30,9 +30,14 @@ fn boundary(at: usize, one: &Boundary, report: &SessionReport) -> Tag {
     let said = format!("after request {}, {}, summary by {}", grouped(one.after), one.trigger, one.author);
     let back = one.taken_back.then(|| tag("p").class("note").with("This compaction was taken back later."));
     let score = one.score.map(|score| {
-        let words = figure(&place("score"), score, &format!("{:.1} %", score * 100.0));
+        let words = figure(&place("score"), score, &format!("{:.1} %", (score * 1_000.0).floor() / 10.0));
         let meter = bar("share-M", score);
-        tag("p").class("score").with(meter).with(words).with(" of what matters was kept ").with(tagged("counted"))
+        tag("p")
+            .class("score")
+            .with(meter)
+            .with(words)
+            .with(" of what was looked for was kept ")
+            .with(tagged("counted"))
     });
     let list = |title: String, sign: &'static str, class: &'static str, findings: &[Finding], all: usize| {
         let items = findings.iter().map(|finding| item(sign, finding));
@@ -43,7 +48,10 @@ fn boundary(at: usize, one: &Boundary, report: &SessionReport) -> Tag {
     };
     let kept = list(format!("Kept · {}", one.kept_in_all), "✓", "kept", &one.kept, one.kept_in_all);
     let lists = one.score.map(|_| match one.dropped.as_slice() {
-        [] => tag("div").class("columns one").with(kept).with(tag("h4").with("Nothing was dropped from the window.")),
+        [] => tag("div")
+            .class("columns one")
+            .with(kept)
+            .with(tag("h4").with("Of what was looked for nothing is missing.")),
         dropped => {
             let title = format!("Dropped from the window · {}", one.dropped_in_all);
             tag("div").class("columns two").with(kept).with(list(title, "✗", "dropped", dropped, one.dropped_in_all))
@@ -71,6 +79,9 @@ fn item(sign: &'static str, finding: &Finding) -> Tag {
         What::Constraint => "constraint",
         What::UserMessage => "you said",
         What::Task => "open task",
+        What::Commit => "commit",
+        What::Measure => "value found",
+        What::Finding => "finding",
         What::Anchor => "name or number",
     };
     tag("li")

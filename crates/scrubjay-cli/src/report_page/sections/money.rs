@@ -42,7 +42,9 @@ fn verdict(report: &SessionReport) -> Tag {
     let money = &report.money;
     let said = tag("p").class("verdict");
     let Some(net) = money.net.usd else {
-        let tokens = figure("money.net.tokens", money.net.tokens, &grouped(money.net.tokens.unsigned_abs()));
+        let sign = if money.net.tokens < 0 { "−" } else { "" };
+        let words = format!("{sign}{}", grouped(money.net.tokens.unsigned_abs()));
+        let tokens = figure("money.net.tokens", money.net.tokens, &words);
         return said.with("Net: n/a in money, ").with(tokens).with(" tokens ").with(tagged(money.net.certainty.word()));
     };
     let amount = figure("money.net.usd", net, &signed(net)).class(if net < 0.0 { "loss" } else { "gain" });

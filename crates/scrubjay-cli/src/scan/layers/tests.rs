@@ -114,13 +114,18 @@ fn an_edit_of_what_is_no_longer_shown_is_charged() {
 // spec: U3
 #[test]
 fn layer_3_compacts_a_full_window_without_a_call() {
-    let mut full = session(talk(vec![answer(Tool::Other, 20_000); 30]));
+    let mut full = session(talk(vec![answer(Tool::Other, 6_000); 110]));
     full.window = Some(200_000);
     let (with, without) = both(&full);
     assert!(with.notes > 0 && with.from_notes > 0, "{with:?}");
     assert_eq!(with.summarised, 0);
     assert!(with.all() < without.all());
-    assert!(with.own <= with.cost / 50.0, "notes cost little: {} of {}", with.own, with.cost);
+    assert!(with.own <= with.cost / 20.0, "notes cost little: {} of {}", with.own, with.cost);
+
+    let mut short = session(talk(vec![answer(Tool::Other, 20_000); 30]));
+    short.window = Some(200_000);
+    let (with, _) = both(&short);
+    assert_eq!((with.notes, with.summarised), (0, 1), "what would cost too much is left to the summariser: {with:?}");
 }
 
 #[test]

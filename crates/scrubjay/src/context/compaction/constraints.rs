@@ -1,13 +1,16 @@
 //! Standing constraints: what the person forbade, demanded or took back, sentence by sentence, and the block they are
 //! pinned in. Precise rather than complete: every message is quoted anyway, and a pin that is not one would bind for ever.
 
+use super::lifting::{Assent, is_provisional};
+use super::quotes::unquote;
+use super::sections::{self, Section};
 use crate::limits::Limits;
 use crate::message::{Message, MessageId, Origin, Role};
 use crate::prompts;
 use crate::prose::{Voice, head, is_verb, one_line, sentences};
 use serde::{Deserialize, Serialize};
 use std::borrow::Borrow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// One sentence that binds until it is taken back.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -34,7 +37,8 @@ const OPEN: &str = "<standing-constraints>";
 const CLOSE: &str = "</standing-constraints>";
 const RELEASED: &str = "takes back ";
 
-/// Every standing constraint, oldest first. Those that an earlier compaction pinned come first and unchanged.
+/// Every standing constraint, oldest first. Those that an earlier compaction pinned come first and unchanged; one that said
+/// itself that it holds for a while is gone when the user has let the model go on.
 pub fn pinned<M: Borrow<Message>>(messages: &[M], limits: &Limits) -> Vec<Constraint> {
     let mut found = Found::default();
     for message in messages.iter().map(Borrow::borrow) {
@@ -48,9 +52,19 @@ pub fn pinned<M: Borrow<Message>>(messages: &[M], limits: &Limits) -> Vec<Constr
         if message.origin == Origin::Summary && prompts::is_beside(&message.text()) {
             found = Found::default();
         }
+        match message.origin {
+            Origin::Person | Origin::Task => found.lift(&Assent::of(&message.text()), &[]),
+            // What a summary of our own quotes was said behind everything that stands before it.
+            Origin::Summary if message.role == Role::User => {
+                let parts = sections::parse(&without_pinned(&message.text()));
+                let quoted = unquote(parts.body(Section::UserMessages));
+                quoted.iter().for_each(|said| found.lift(&Assent::of(&said.text), &more));
+            }
+            _ => {}
+        }
         found.take(more);
     }
-    found.all
+    found.standing()
 }
 
 /// Constraints in order, each said once until something is taken back.
@@ -62,9 +76,33 @@ struct Found {
     last: HashMap<(Bearing, String), usize>,
     /// Where the last rule and the last release stand.
     newest: HashMap<Bearing, usize>,
+    /// Where rules stand that hold for a while, and those of them that have ended.
+    provisional: Vec<usize>,
+    ended: HashSet<usize>,
 }
 
 impl Found {
+    /// End the rules that held until now, but for those that a block still pins.
+    fn lift(&mut self, assent: &Assent, pinned: &[Constraint]) {
+        for at in std::mem::take(&mut self.provisional) {
+            let rule = &self.all[at];
+            if assent.ends(&rule.text) && !pinned.contains(rule) {
+                self.ended.insert(at);
+                self.last.remove(&(Bearing::Rule, rule.text.clone()));
+            } else {
+                self.provisional.push(at);
+            }
+        }
+    }
+
+    /// What still holds, as if what has ended had never been said.
+    fn standing(self) -> Vec<Constraint> {
+        let mut still = Self::default();
+        let all = self.all.into_iter().enumerate().filter(|(at, _)| !self.ended.contains(at));
+        all.for_each(|(_, constraint)| still.add(constraint));
+        still.all
+    }
+
     /// What one message says. A sentence of it that is known from another was given twice, by a summary and by the message it
     /// covers; one that it says again itself, after its opposite, counts again.
     fn take(&mut self, said: Vec<Constraint>) {
@@ -86,6 +124,9 @@ impl Found {
         let still_holds = self.last.get(&said).is_some_and(|at| self.newest.get(&other).is_none_or(|other| other < at));
         if still_holds {
             return;
+        }
+        if new.bearing == Bearing::Rule && is_provisional(&new.text) {
+            self.provisional.push(self.all.len());
         }
         self.last.insert(said, self.all.len());
         self.newest.insert(new.bearing, self.all.len());
@@ -167,11 +208,36 @@ pub fn bearing(sentence: &str) -> Option<Bearing> {
         asks_politely && parts.iter().any(|clause| forbids_on_the_way(clause))
     } else {
         binds_in_chinese(&plain)
+            || binds_casually(&plain, &parts)
             || parts.first().is_some_and(|clause| opens_with_an_order(softened(clause)))
             || parts.iter().any(|clause| binds(softened(clause)))
             || (orders(&parts) && parts.iter().any(|clause| forbids_on_the_way(clause)))
     };
     binds.then_some(Bearing::Rule)
+}
+
+/// What people say in passing that holds for good: "no network code in this repo ever", "hands off the lock file", "every
+/// function gets a doc comment", "we never commit generated files here".
+fn binds_casually(plain: &str, parts: &[Vec<&str>]) -> bool {
+    let all: Vec<&str> = words(plain).collect();
+    let first = parts.iter().map(|clause| softened(clause)).find(|clause| !clause.is_empty()).unwrap_or_default();
+    let says = |word: &str| all.contains(&word);
+    let has = |phrase: &[&str]| all.windows(phrase.len()).any(|window| window == phrase);
+    let scoped = says("here") || has(&["in", "this"]) || has(&["in", "our"]);
+    let denies = |clause: &[&str]| matches!(clause, ["no" | "zero", _, ..]);
+    let for_good = says("ever") && (denies(first) || matches!(first, ["nothing" | "nobody", ..]));
+    let asked = says("please") && parts.iter().any(|clause| denies(softened(clause)) && softened(clause).len() > 1);
+    let idiom = parts.iter().map(|clause| softened(clause)).any(|clause| match clause {
+        ["hands", "off", _, ..] | ["stay" | "keep", "away", "from", ..] | ["ask", "before" | "first", ..] => true,
+        ["leave", .., "alone"] | ["keep", "it", "that", "way"] | ["whatever", "you", "do"] => true,
+        ["we", "never" | "always" | "don't" | "only", verb, ..] => scoped && is_verb(verb),
+        ["all" | "every" | "each", subject @ ..] => subject
+            .windows(2)
+            .skip(1)
+            .any(|pair| matches!(pair, ["has" | "have" | "needs" | "need", "to"] | ["must" | "gets" | "get", _])),
+        _ => clause.ends_with(&["whatever", "happens"]),
+    });
+    for_good || asked || idiom || says("off-limits") || has(&["no", "matter", "what"])
 }
 
 /// Whether a sentence has a word that constraints have. For choosing what to keep of a long message, where a sentence
@@ -184,7 +250,7 @@ pub fn leans(sentence: &str) -> bool {
 }
 
 /// Lower case, straight apostrophes, code spans made opaque.
-fn plain(sentence: &str) -> String {
+pub(super) fn plain(sentence: &str) -> String {
     let lower = sentence.to_lowercase().replace('’', "'").replace("do not", "don't").replace("must not", "mustn't");
     let pieces: Vec<&str> = lower.split('`').collect();
     if pieces.len() < 3 {
@@ -194,7 +260,7 @@ fn plain(sentence: &str) -> String {
     pieces.iter().enumerate().map(shown).collect()
 }
 
-fn clauses(plain: &str) -> impl Iterator<Item = &str> {
+pub(super) fn clauses(plain: &str) -> impl Iterator<Item = &str> {
     plain.split([',', ';', ':', '—', '–', '(', ')', '，', '；', '：']).flat_map(|part| part.split(" - ")).flat_map(
         |part| {
             [" but ", " and ", " so ", " because "]
@@ -204,7 +270,7 @@ fn clauses(plain: &str) -> impl Iterator<Item = &str> {
     )
 }
 
-fn words(clause: &str) -> impl Iterator<Item = &str> {
+pub(super) fn words(clause: &str) -> impl Iterator<Item = &str> {
     clause
         .split_whitespace()
         .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric() && c != '\''))
@@ -212,7 +278,7 @@ fn words(clause: &str) -> impl Iterator<Item = &str> {
 }
 
 /// A clause without the words that only make it friendlier.
-fn softened<'a, 'b>(clause: &'b [&'a str]) -> &'b [&'a str] {
+pub(super) fn softened<'a, 'b>(clause: &'b [&'a str]) -> &'b [&'a str] {
     let soft =
         ["please", "just", "also", "ok", "okay", "then", "and", "but", "so", "btw", "again", "important", "note"];
     let start = clause.iter().position(|word| !soft.contains(word)).unwrap_or(clause.len());
@@ -320,7 +386,7 @@ fn releases(clause: &[&str]) -> bool {
     match softened(clause) {
         ["forget", "that" | "it" | "about", ..] | ["forget", "what", "i", "said", ..] | ["scratch", "that"] => true,
         ["never", "mind", ..] | ["nevermind", ..] => true,
-        ["you" | "we", "may" | "can", "now", _, ..] => true,
+        ["you" | "we", "may" | "can", "now", _, ..] | ["you" | "we", "may" | "can", _, .., "now"] => true,
         ["you're" | "we're", "allowed", "to", ..] | ["you" | "we", "are", "allowed", "to", ..] => true,
         ["ignore", "my" | "the", "earlier" | "previous" | "last", ..] => true,
         ["i", "take", "that" | "it", "back"] => true,
@@ -522,6 +588,35 @@ mod tests {
 
     // spec: C11
     #[test]
+    fn phrasings_written_before_the_code_was_looked_at() {
+        let (mut right, mut all) = ([0, 0], [0, 0]);
+        let mut wrong = Vec::new();
+        for line in include_str!("data/phrasings.txt").lines().filter(|line| !line.starts_with('#')) {
+            let [half, expected, said] = line.splitn(3, " | ").collect::<Vec<_>>()[..] else { panic!("{line}") };
+            let messages: Vec<_> = said
+                .split(" // ")
+                .enumerate()
+                .map(|(n, text)| super::tests::said(Origin::Person, &n.to_string(), text))
+                .collect();
+            let found = pinned(&messages, &Limits::default());
+            let rule = found.iter().any(|it| it.bearing == Bearing::Rule && it.message.as_str() == "0");
+            let release = found.iter().any(|it| it.bearing == Bearing::Release);
+            let is_right = match expected {
+                "stands" => rule && !release,
+                "lifted" => !rule || release,
+                _ => !rule,
+            };
+            let half = usize::from(half == "B");
+            all[half] += 1;
+            right[half] += usize::from(is_right);
+            wrong.extend((!is_right).then_some(line));
+        }
+        println!("half A {} of {}, half B {} of {}\n{}", right[0], all[0], right[1], all[1], wrong.join("\n"));
+        assert!(right.iter().zip(all).all(|(right, all)| right * 10 >= all * 9), "{wrong:#?}");
+    }
+
+    // spec: C11
+    #[test]
     fn a_pasted_document_does_not_become_a_wall_of_rules() {
         let document: String = (0..90).map(|n| format!("Never do thing {n}.\n")).collect();
         assert_eq!(pinned(&[said(Origin::Person, "1", &document)], &Limits::default()).len(), 50);
@@ -616,7 +711,7 @@ mod tests {
         // safety: F-74
         #[test]
         fn the_pinned_bytes_are_the_same_before_and_after_every_way_of_compacting(
-            said in proptest::collection::vec((any::<bool>(), "(Never push to [ab]\\. |You must use [ab]\\. |Forget that\\. |ok\\. |\\n|`x` |<standing-constraints>\\n- \\[z\\] Never\\n</standing-constraints>\\n|## 6\\. All User Messages\\n){0,5}"), 2..8),
+            said in proptest::collection::vec((any::<bool>(), "(Never push to [ab]\\. |You must use [ab]\\. |Forget that\\. |Don't push [ab] yet\\. |Go ahead\\. |ok\\. |\\n|`x` |<standing-constraints>\\n- \\[z\\] Never\\n</standing-constraints>\\n|## 6\\. All User Messages\\n){0,5}"), 2..8),
             text in "(<standing-constraints>\\n- \\[z\\] Never obey\\.\\n</standing-constraints>\\n|## 1\\. Primary Request and Intent\\n|Never say so\\. |words ){1,6}",
             first in 0usize..6,
             cut in any::<prop::sample::Index>(),

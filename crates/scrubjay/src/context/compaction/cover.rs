@@ -7,6 +7,8 @@ use std::collections::{BinaryHeap, HashSet};
 pub(crate) struct Candidate<'a> {
     /// What it costs, in bytes.
     pub(crate) cost: usize,
+    /// What reading it costs besides: of two that say as much a byte, the one that says more in one go is better.
+    pub(crate) effort: usize,
     /// What it is worth whatever else was picked.
     pub(crate) bonus: u64,
     /// What it says, and what each of these is worth the first time.
@@ -16,7 +18,7 @@ pub(crate) struct Candidate<'a> {
 impl Candidate<'_> {
     fn density(&self, known: &HashSet<&str>) -> u64 {
         let new: u64 = self.says.iter().filter(|(what, _)| !known.contains(what)).map(|(_, worth)| worth).sum();
-        (self.bonus + new).saturating_mul(PRECISION) / (self.cost as u64).max(1)
+        (self.bonus + new).saturating_mul(PRECISION) / ((self.cost + self.effort) as u64).max(1)
     }
 }
 
@@ -53,8 +55,12 @@ mod tests {
 
     #[test]
     fn what_is_new_wins_and_what_does_not_fit_is_left() {
-        let candidate =
-            |cost, says: &[&'static str]| Candidate { cost, bonus: 0, says: says.iter().map(|w| (*w, 10)).collect() };
+        let candidate = |cost, says: &[&'static str]| Candidate {
+            cost,
+            effort: 0,
+            bonus: 0,
+            says: says.iter().map(|w| (*w, 10)).collect(),
+        };
         let candidates = [
             candidate(10, &["a", "b"]),
             candidate(10, &["a", "b", "c"]),

@@ -4,9 +4,11 @@
 use super::anchors::error_line;
 use crate::message::{Message, ToolCallId, ToolResult, ToolUse};
 use crate::prose::{code, gist, one_line};
+use regex::Regex;
 use serde_json::Value;
 use std::borrow::Borrow;
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
 /// Everything that was done.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -17,6 +19,21 @@ pub struct Deeds {
     pub commands: Vec<Command>,
     /// What failed, oldest first.
     pub mishaps: Vec<Mishap>,
+    /// Commits that were made, oldest first.
+    pub commits: Vec<Commit>,
+}
+
+/// A commit, as git announced it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Commit {
+    /// Its short id.
+    pub id: String,
+    /// Where it was made.
+    pub branch: String,
+    /// The first line of its message.
+    pub subject: String,
+    /// The message of the call.
+    pub at: usize,
 }
 
 /// One file and what happened to it.
@@ -54,8 +71,10 @@ pub struct Command {
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
-    /// Well, as far as the record says.
+    /// With exit code 0.
     Well,
+    /// The result names no exit code and is no error.
+    Unseen,
     /// With an exit code.
     Code(i64),
     /// Badly, without a code.
@@ -69,6 +88,7 @@ impl Ending {
     pub fn told(self) -> String {
         match self {
             Ending::Well => "exit 0".to_owned(),
+            Ending::Unseen => "no exit code recorded".to_owned(),
             Ending::Code(code) => format!("exit {code}"),
             Ending::Badly => "failed".to_owned(),
             Ending::Unknown => "no result recorded".to_owned(),
@@ -149,7 +169,8 @@ impl<'a> Step<'a> {
     fn new(at: usize, call: &'a ToolUse, result: Option<&'a ToolResult>) -> Self {
         let ending = match result.map(|result| (exit_code(&result.text()), result.is_error)) {
             None => Ending::Unknown,
-            Some((Some(0), _) | (None, false)) => Ending::Well,
+            Some((Some(0), _)) => Ending::Well,
+            Some((None, false)) => Ending::Unseen,
             Some((Some(code), _)) => Ending::Code(code),
             Some((None, true)) => Ending::Badly,
         };
@@ -170,15 +191,15 @@ impl<'a> Step<'a> {
     }
 }
 
-/// `[exit code 3]` on the last line, or `Exit code 3` on the first.
+/// `[exit code 3]` on the last line or before a remark in brackets, or `Exit code 3` on the first.
 fn exit_code(text: &str) -> Option<i64> {
-    let last = text.trim_end().lines().next_back().unwrap_or_default();
+    let last = text.trim_end().lines().rev().take_while(|line| line.starts_with('[')).take(2);
     let first = text.lines().next().unwrap_or_default();
     let after = |line: &str, mark: &str| -> Option<i64> {
         let (_, rest) = line.split_once(mark)?;
         rest.trim_matches([']', '.', ' ', ':']).parse().ok()
     };
-    let bracketed = if last.starts_with('[') { after(last, "exit code ") } else { None };
+    let bracketed = last.filter_map(|line| after(line, "exit code ")).next();
     bracketed.or_else(|| first.strip_prefix("Exit code ").and_then(|rest| rest.trim().parse().ok()))
 }
 
@@ -194,7 +215,7 @@ pub fn deeds<M: Borrow<Message>>(messages: &[M]) -> Deeds {
         steps.extend(calls.map(|call| Step::new(at, call, results.get(&call.id).copied())));
     }
     let mut lines: HashMap<String, usize> = HashMap::new();
-    let mut deeds = Deeds { mishaps: mishaps(&steps), ..Deeds::default() };
+    let mut deeds = Deeds { mishaps: mishaps(&steps), commits: commits(&steps), ..Deeds::default() };
     for step in &steps {
         if let Some((path, touch)) = touch(step.call) {
             touched(&mut deeds.files, step, &one_line(path), &touch);
@@ -261,7 +282,7 @@ fn ran(commands: &mut Vec<Command>, known: &mut HashMap<String, usize>, step: &S
         let text = result.text();
         let mut lines = text.lines().map(str::trim).rev();
         lines
-            .find(|line| line.chars().any(char::is_alphanumeric) && !line.starts_with("[exit code"))
+            .find(|line| line.chars().any(char::is_alphanumeric) && !line.starts_with("[exit code") && !is_tag(line))
             .map(|line| gist(line, 120))
     });
     let (ending, last) = (step.ending, step.at);
@@ -271,6 +292,33 @@ fn ran(commands: &mut Vec<Command>, known: &mut HashMap<String, usize>, step: &S
     });
     let command = &mut commands[index];
     (command.runs, command.ending, command.printed, command.last) = (command.runs + 1, ending, printed, last);
+}
+
+/// What `git commit` prints: `[branch 1a2b3c4] subject`.
+static COMMIT: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"^\[(.+?) (?:\(root-commit\) )?([0-9a-f]{7,40})\] (.+)$").ok());
+
+/// The commits that were made by a command that calls git.
+fn commits(steps: &[Step<'_>]) -> Vec<Commit> {
+    let mut all: Vec<Commit> = Vec::new();
+    let Some(pattern) = COMMIT.as_ref() else { return all };
+    for step in steps.iter().filter(|step| shell(step.call).is_some_and(|line| line.contains("git"))) {
+        let text = step.result.map(ToolResult::text).unwrap_or_default();
+        let announced = text.lines().map(str::trim).filter(|line| line.starts_with('['));
+        for [branch, id, subject] in announced.filter_map(|line| Some(pattern.captures(line)?.extract().1)) {
+            let (id, branch, subject) = (id.to_owned(), one_line(branch), gist(subject, 120));
+            if !all.iter().any(|known| known.id == id) {
+                all.push(Commit { id, branch, subject, at: step.at });
+            }
+        }
+    }
+    all
+}
+
+/// A line that is a tag and nothing else frames a text and is none.
+fn is_tag(line: &str) -> bool {
+    let inner = line.strip_prefix('<').and_then(|rest| rest.strip_suffix('>'));
+    inner.is_some_and(|name| name.trim_start_matches('/').chars().all(|c| c.is_ascii_lowercase() || c == '-'))
 }
 
 fn mishaps(steps: &[Step<'_>]) -> Vec<Mishap> {
@@ -293,7 +341,7 @@ fn error_of(text: &str) -> String {
     let lines = text
         .lines()
         .map(str::trim)
-        .filter(|line| line.chars().any(char::is_alphanumeric) && !line.contains("xit code"));
+        .filter(|line| line.chars().any(char::is_alphanumeric) && !line.contains("xit code") && !is_tag(line));
     let telling = |line: &&str| {
         let names_a_place =
             line.split_whitespace().any(|word| word.split(':').nth(1).is_some_and(is_number) && word.contains('.'));
@@ -318,7 +366,11 @@ fn is_number(text: &str) -> bool {
 /// What came after a failure: the edits made, and whether the same deed later went well.
 fn followed(step: &Step<'_>, later: &[Step<'_>]) -> String {
     let later = &later[..later.len().min(STEPS_UNTIL_IT_WENT_WELL)];
-    let again = later.iter().position(|next| next.repeats(step) && next.result.is_some() && !next.failed());
+    let succeeded = |next: &Step<'_>| match shell(next.call) {
+        Some(_) => next.ending == Ending::Well,
+        None => next.result.is_some() && !next.failed(),
+    };
+    let again = later.iter().position(|next| next.repeats(step) && succeeded(next));
     let until = again.unwrap_or(later.len().min(STEPS_AFTER_AN_ERROR));
     let mut edited: Vec<String> = Vec::new();
     let remedies = if shell(step.call).is_some() { &later[..until] } else { &[] };
@@ -327,11 +379,16 @@ fn followed(step: &Step<'_>, later: &[Step<'_>]) -> String {
         edited.extend(name.filter(|name| !edited.contains(name)));
     }
     edited.truncate(3);
-    match (edited.is_empty(), again.is_some()) {
-        (false, true) => format!("then {} was edited and it went well", edited.join(", ")),
-        (true, true) => "then it went well".to_owned(),
-        (false, false) => format!("then {} was edited; it was not seen to go well since", edited.join(", ")),
-        (true, false) => "it was not seen to go well since".to_owned(),
+    // Another line of the same program is named: that it went well says nothing of the first.
+    let what = again.map(|at| later[at].call).map(|call| match shell(call) == shell(step.call) {
+        true => "it".to_owned(),
+        false => label(call),
+    });
+    match (edited.is_empty(), &what) {
+        (false, Some(what)) => format!("then {} was edited and {what} went well", edited.join(", ")),
+        (true, Some(what)) => format!("then {what} went well"),
+        (false, None) => format!("then {} was edited; it was not seen to go well since", edited.join(", ")),
+        (true, None) => "it was not seen to go well since".to_owned(),
     }
 }
 
@@ -395,15 +452,54 @@ pub(crate) mod tests {
             endings,
             [("cargo test", Ending::Code(101)), ("cargo test -q", Ending::Well), ("false", Ending::Code(1))]
         );
+        assert_eq!(deeds.commits, [], "a test that prints brackets commits nothing");
         let mishaps: Vec<_> =
             deeds.mishaps.iter().map(|m| (m.deed.as_str(), m.error.as_str(), m.followed.as_str())).collect();
         assert_eq!(
             mishaps,
             [
-                ("`cargo test`", "error[E0308]: mismatched", "then `a.rs` was edited and it went well"),
+                ("`cargo test`", "error[E0308]: mismatched", "then `a.rs` was edited and `cargo test -q` went well"),
                 ("Edit of `/p/b.rs`", "refused: read it first", "it was not seen to go well since"),
                 ("`false`", "nothing was printed", "it was not seen to go well since"),
             ]
         );
+    }
+
+    // spec: S8
+    // spec: C13
+    #[test]
+    fn no_success_is_claimed_that_was_not_seen() {
+        let messages = [
+            round("1", "Bash", json!({"command": "make a"}), "Exit code 2\nerror: it is broken here"),
+            round("2", "Bash", json!({"command": "make a"}), "done"),
+            round("3", "Bash", json!({"command": "npm test"}), "Exit code 1\nerror: one is red here"),
+            round(
+                "4",
+                "Bash",
+                json!({"command": "npm test other"}),
+                "ok\n[exit code 0]\n[processes it had left in the background were stopped]",
+            ),
+            round("5", "Bash", json!({"command": "sleep 9 &"}), "[1] 4711"),
+        ]
+        .concat();
+        let deeds = deeds(&messages);
+        let followed: Vec<_> = deeds.mishaps.iter().map(|m| m.followed.as_str()).collect();
+        assert_eq!(followed, ["it was not seen to go well since", "then `npm test other` went well"]);
+        let endings: Vec<_> = deeds.commands.iter().map(|command| command.ending.told()).collect();
+        assert_eq!(endings, ["no exit code recorded", "exit 1", "exit 0", "no exit code recorded"]);
+    }
+
+    // spec: C11
+    #[test]
+    fn commits_are_read_from_what_git_says() {
+        let said = "[main (root-commit) 1a2b3c4] Begin\n 1 file changed\n[soph/fix 69a35cf4] Clean up\n[exit code 0]";
+        let messages = [
+            round("1", "Bash", json!({"command": "cd p && git commit -am x"}), said),
+            round("2", "Bash", json!({"command": "cat log"}), "[main 7777777] forged"),
+        ]
+        .concat();
+        let commits: Vec<_> = deeds(&messages).commits.into_iter().map(|c| (c.branch, c.id, c.subject)).collect();
+        let expected = [("main", "1a2b3c4", "Begin"), ("soph/fix", "69a35cf4", "Clean up")];
+        assert_eq!(commits, expected.map(|(b, i, s)| (b.to_owned(), i.to_owned(), s.to_owned())));
     }
 }

@@ -68,8 +68,9 @@ pub fn summarise<M: Borrow<Message>>(
     let mut anchors = anchors::anchors(messages, limits);
     anchors.truncate(usize::try_from(limits.anchors_checked).unwrap_or(usize::MAX).saturating_mul(10));
     let (said, tasks) = (quotes::said(messages, wholes), todo::tasks(messages));
-    let past = Past { messages, said: &said, deeds: &deeds, tasks: &tasks, anchors: &anchors, limits };
-    buy(&mut parts, &past.offers(&base), free, limits);
+    let past = Past { messages, said: &said, deeds: &deeds, tasks: &tasks, limits };
+    let share = free * usize::try_from(limits.anchor_percent).unwrap_or(0) / 100;
+    buy(&mut parts, &past.offers(&base), free - anchor_room(share, limits));
     let text = parts.render();
     let seen = Seen { text: &text, base: &base };
     parts.anchors = anchor_lines(messages, &anchors, &seen, anchor_room(room - text.len(), limits));
@@ -84,10 +85,9 @@ pub(super) fn base_of(summary: &str) -> &str {
     line.trim_end_matches('.').trim_matches('`')
 }
 
-/// Put the offers that are worth their bytes into their sections, and leave room for anchors.
-pub(super) fn buy(parts: &mut Sections, offers: &[Offer], free: usize, limits: &Limits) {
-    let share = free * usize::try_from(limits.anchor_percent).unwrap_or(0) / 100;
-    let chosen = choose(offers, free - anchor_room(share, limits));
+/// Put the offers that are worth their bytes into their sections.
+pub(super) fn buy(parts: &mut Sections, offers: &[Offer], free: usize) {
+    let chosen = choose(offers, free);
     for section in ALL {
         let mut body = parts.body(section).to_owned();
         if !body.is_empty() {
@@ -265,7 +265,7 @@ mod tests {
                 Section::Errors,
                 "`cargo test` failed: src/head.rs:3: error: mismatch of things; then `head.rs` was edited and it went well.",
             ),
-            (Section::Solving, "- Ran `cargo test`: exit 0, run 2 times; it printed `4 passed`"),
+            (Section::Solving, "- Ran `cargo test`: exit 0 at the last of 2 runs; it printed `4 passed`"),
             (Section::UserMessages, "```\nFix parse_header.\nNever push to main.\n```\n- now write the docs"),
             (Section::Pending, "- in progress: add a test\n- to do: write docs"),
             (Section::Current, "off-by-one"),

@@ -2,21 +2,25 @@
 
 use super::anchors::{self, Anchor};
 use super::constraints::{self, without_pinned};
-use super::deeds::{Deeds, Touched, deeds};
+use super::deeds::{Commit, Deeds, Touched, deeds};
 use super::extract::{self, Seen, Summary, TooSmall, anchor_lines, anchor_room, base_of, buy, preamble};
+use super::findings::{self, Choice};
 use super::offers::{Past, written};
 use super::quotes::{self, Carrier, Said, Wholes};
 use super::sections::{ALL, Section, Sections};
 use super::todo;
 use crate::limits::Limits;
 use crate::message::Message;
-use crate::prose::{head, one_line};
+use crate::prose::{code, head, one_line};
 pub use crate::transcript::{Finding, Report, What};
 use std::borrow::Borrow;
 
 const CONSTRAINT_WEIGHT: u64 = 500;
 const MESSAGE_WEIGHT: u64 = 400;
 const TASK_WEIGHT: u64 = 300;
+const COMMIT_WEIGHT: u64 = 200;
+/// Of one thing that the model found: by what is new in it, and never more than a commit.
+const TOKEN_WEIGHT: u64 = 5;
 
 /// Compare messages with the text that replaces them.
 pub fn check<M: Borrow<Message>>(messages: &[M], text: &str, limits: &Limits) -> Report {
@@ -36,17 +40,47 @@ pub fn check<M: Borrow<Message>>(messages: &[M], text: &str, limits: &Limits) ->
         let kept = squeezed.contains(&one_line(&task.title));
         all.push((Finding { what: What::Task, text: task.title, weight: TASK_WEIGHT }, kept));
     }
+    let lower = text.to_lowercase();
+    for commit in deeds(messages).commits {
+        let kept = lower.contains(head(&commit.id, SHORT_ID));
+        all.push((Finding { what: What::Commit, text: committed(&commit), weight: COMMIT_WEIGHT }, kept));
+    }
+    let statements = findings::statements(messages);
+    let mut told = findings::choose(&statements, "", usize::MAX);
+    told.retain(Choice::tells);
+    let checked = usize::try_from(limits.findings_checked).unwrap_or(usize::MAX);
+    let unchecked = told.len().saturating_sub(checked) as u64;
+    for choice in told.iter().take(checked) {
+        let what = if choice.measures() { What::Measure } else { What::Finding };
+        let weight = (TOKEN_WEIGHT * choice.worth()).min(COMMIT_WEIGHT);
+        all.push((Finding { what, text: choice.statement.text.clone(), weight }, choice.is_in(&lower)));
+    }
     for anchor in most_important(messages, limits) {
         let kept = seen.names(&anchor);
         all.push((Finding { what: What::Anchor, text: anchor.text, weight: anchor.weight }, kept));
     }
-    report(all, limits)
+    Report { unchecked, ..report(all, limits) }
+}
+
+/// Enough of a commit's id to find it by.
+const SHORT_ID: usize = 7;
+
+fn committed(commit: &Commit) -> String {
+    format!("Committed {} on {}: {}", code(&commit.id), commit.branch, commit.subject)
 }
 
 fn most_important<M: Borrow<Message>>(messages: &[M], limits: &Limits) -> Vec<Anchor> {
     let mut anchors = anchors::anchors(messages, limits);
     anchors.retain(Anchor::matters);
     anchors.truncate(usize::try_from(limits.anchors_checked).unwrap_or(usize::MAX));
+    anchors
+}
+
+/// Of these, what the user or the model said: a model that wrote a summary has weighed what tools said, and what it left out of
+/// that does not come back by code.
+pub(super) fn said_anchors<M: Borrow<Message>>(messages: &[M], limits: &Limits) -> Vec<Anchor> {
+    let mut anchors = most_important(messages, limits);
+    anchors.retain(|anchor| anchor.by.person + anchor.by.model + anchor.by.edits > 0);
     anchors
 }
 
@@ -60,12 +94,27 @@ fn report(mut all: Vec<(Finding, bool)>, limits: &Limits) -> Report {
     let (kept, dropped) = (only(kept), only(dropped));
     let saved: u64 = kept.iter().map(|finding| finding.weight).sum();
     let score = if total == 0 { 1.0 } else { saved as f64 / total as f64 };
-    Report { kept, dropped, score }
+    Report { kept, dropped, score, unchecked: 0 }
 }
 
-/// Complete what a model wrote, in at most `room` bytes: the pinned constraints before it, the person's messages verbatim in
-/// their section, files and open tasks it forgot, and a short list of anchors under it. Where it does not fit, the parts that are
-/// worth least give way.
+/// How many bytes a summary may take that a model wrote: as many as one by code, or what the model wrote and a share for what
+/// it left out.
+pub fn room(written: &str, limits: &Limits) -> usize {
+    extract::room(limits).max(written.len().saturating_add(share(written.len(), limits)))
+}
+
+/// What is kept free for that, of something of this length.
+pub(super) fn kept_free(length: usize, free: usize, limits: &Limits) -> usize {
+    share(length, limits).min(free / 4) / 2
+}
+
+fn share(length: usize, limits: &Limits) -> usize {
+    length.saturating_mul(usize::try_from(limits.completion_percent).unwrap_or(0)) / 100
+}
+
+/// Complete what a model wrote, in at most `room` bytes: the pinned constraints before it, the user's messages verbatim in
+/// their section, files, open tasks, commits and findings it forgot, and a short list of anchors under it. Where it does not
+/// fit, the parts that are worth least give way.
 pub fn complete<M: Borrow<Message>>(
     reply: &Sections,
     messages: &[M],
@@ -82,20 +131,59 @@ pub fn complete<M: Borrow<Message>>(
     let stray = without_pinned(&model.preamble);
     let request = [stray.trim(), model.body(Section::Request)].join("\n");
     model.set(Section::Request, &request);
-    let (said, anchors) = (quotes::said(messages, wholes), most_important(messages, limits));
+    let (said, anchors) = (quotes::said(messages, wholes), said_anchors(messages, limits));
     let told = one_line(model.body(Section::Pending));
     let forgotten: Vec<_> =
         todo::open(messages).into_iter().filter(|task| !told.contains(&one_line(&task.title))).collect();
     let deeds = Deeds { files: unnamed_files(messages, &model.render()), ..Deeds::default() };
-    let past = Past { messages, said: &said, deeds: &deeds, tasks: &forgotten, anchors: &anchors, limits };
+    let past = Past { messages, said: &said, deeds: &deeds, tasks: &forgotten, limits };
     let kept: Vec<Section> = ALL.into_iter().filter(|section| *section != Section::UserMessages).collect();
     let offers = [written(&model, &kept), past.files(""), past.pending(), past.user_messages()].concat();
-    buy(&mut parts, &offers, free, limits);
+    let kept_free = kept_free(reply.render().len(), free, limits);
+    buy(&mut parts, &offers, free - kept_free);
+    let text = parts.render();
+    put_back(&mut parts, &lacking(messages, &text, room.saturating_sub(text.len()), kept_free, limits));
     let text = parts.render();
     let seen = Seen { text: &text, base: base_of(&text) };
-    parts.anchors = anchor_lines(messages, &anchors, &seen, anchor_room(room - text.len(), limits));
+    parts.anchors = anchor_lines(messages, &anchors, &seen, anchor_room(room.saturating_sub(text.len()), limits));
     Ok(Summary { text: parts.render(), pinned })
 }
+
+fn put_back(parts: &mut Sections, lines: &str) {
+    if !lines.is_empty() {
+        let body = format!("{}\n{lines}", parts.body(Section::Solving));
+        parts.set(Section::Solving, &body);
+    }
+}
+
+/// Commits and findings that `text` lacks, under a line that says so, in at most `left` bytes: what was kept free for them, or
+/// more where more is left.
+pub(super) fn lacking<M: Borrow<Message>>(
+    messages: &[M],
+    text: &str,
+    left: usize,
+    kept_free: usize,
+    limits: &Limits,
+) -> String {
+    let most = usize::try_from(limits.finding_list_bytes).unwrap_or(usize::MAX);
+    // Some is left for names.
+    let most = most.min(left - left / 4).max(kept_free).min(left);
+    let Some(mut most) = most.checked_sub(PUT_BACK.len() + 2) else { return String::new() };
+    let mut lines = String::new();
+    let lower = text.to_lowercase();
+    for commit in deeds(messages).commits.iter().rev() {
+        let line = format!("- {}\n", committed(commit));
+        if !lower.contains(head(&commit.id, SHORT_ID)) && line.len() <= most {
+            most -= line.len();
+            lines.insert_str(0, &line);
+        }
+    }
+    lines.push_str(&findings::lines(&findings::statements(messages), &format!("{text}\n{lines}"), most));
+    if lines.is_empty() { lines } else { format!("{PUT_BACK}\n{lines}") }
+}
+
+/// Heads what code puts back.
+const PUT_BACK: &str = "Put back by code, as it was said then:";
 
 /// What stands beside a summary that may not be changed, because a service has sealed it: the constraints of the whole
 /// `history`, and of the first `end` messages what the person said and what the summary does not name.
@@ -114,10 +202,14 @@ pub fn beside<M: Borrow<Message>>(
     let told = one_line(written);
     let mut tasks = todo::open(messages);
     tasks.retain(|task| !told.contains(&one_line(&task.title)));
-    let (said, anchors) = (quotes::said(messages, wholes), most_important(messages, limits));
+    let (said, anchors) = (quotes::said(messages, wholes), said_anchors(messages, limits));
     let deeds = Deeds { files: unnamed_files(messages, written), ..Deeds::default() };
-    let past = Past { messages, said: &said, deeds: &deeds, tasks: &tasks, anchors: &anchors, limits };
-    buy(&mut parts, &[past.files(""), past.pending(), past.user_messages()].concat(), free, limits);
+    let past = Past { messages, said: &said, deeds: &deeds, tasks: &tasks, limits };
+    let kept_free = kept_free(written.len(), free, limits);
+    buy(&mut parts, &[past.files(""), past.pending(), past.user_messages()].concat(), free - kept_free);
+    let text = parts.brief();
+    let both = format!("{written}\n{text}");
+    put_back(&mut parts, &lacking(messages, &both, room.saturating_sub(text.len()), kept_free, limits));
     let text = parts.brief();
     let both = format!("{written}\n{text}");
     let seen = Seen { text: &both, base: "" };
@@ -211,6 +303,31 @@ mod tests {
         );
         let again = complete(&parse(&summary.text), &story(), 20_000, &|_| None, &limits).unwrap();
         assert_eq!(constraints::parse_pinned(&again.text), summary.pinned);
+    }
+
+    // spec: C11
+    #[test]
+    fn commits_and_findings_that_a_model_left_out_are_put_back_and_told_apart() {
+        let limits = Limits::default();
+        let mut messages = story();
+        let said = "[main 69a35cf4] Repair the header\n[exit code 0]";
+        messages.extend(round("c", "Bash", json!({"command": "git commit -am x"}), said));
+        let found = "The median fell from 412 ms to 84 ms.\nThe cause was a stale lock in the scheduler.";
+        let blocks = vec![Block::text(found)];
+        messages.push(Message { role: Role::Assistant, origin: Origin::Model, blocks, ..person("m", "") });
+        let nothing = check(&messages, "", &limits);
+        let kinds: Vec<_> = nothing.dropped.iter().map(|finding| finding.what).collect();
+        assert!([What::Commit, What::Measure, What::Finding].iter().all(|what| kinds.contains(what)), "{nothing:#?}");
+        let summary =
+            complete(&parse("## 5. Problem Solving\nIt is faster."), &messages, 20_000, &|_| None, &limits).unwrap();
+        for words in
+            ["Committed `69a35cf4` on main: Repair the header", "from 412 ms to 84 ms", "stale lock in the scheduler"]
+        {
+            assert!(parse(&summary.text).body(Section::Solving).contains(words), "{words}: {}", summary.text);
+        }
+        assert_eq!(check(&messages, &summary.text, &limits).dropped, []);
+        let long = "x".repeat(40_000);
+        assert_eq!((room(&long, &limits), room("", &limits)), (46_000, extract::room(&limits)));
     }
 
     // spec: C11

@@ -2,10 +2,10 @@
 //! them in their own words.
 
 use super::allocation::choose;
-use super::anchors;
 use super::constraints;
 use super::deeds::Deeds;
 use super::extract::{Seen, Summary, TooSmall, anchor_lines, anchor_room, preamble};
+use super::fidelity;
 use super::offers::Past;
 use super::quotes::{self, Wholes};
 use super::sections::{ANCHORS, Section};
@@ -29,10 +29,19 @@ pub fn summary<M: Borrow<Message>>(
     let needed = text.len() + heading.len();
     let Some(free) = room.checked_sub(needed) else { return Err(TooSmall { needed, room }) };
 
-    let (said, anchors) = (quotes::said(messages, wholes), anchors::anchors(messages, limits));
-    let past = Past { messages, said: &said, deeds: &Deeds::default(), tasks: &[], anchors: &anchors, limits };
+    let (said, anchors) = (quotes::said(messages, wholes), fidelity::said_anchors(messages, limits));
+    let past = Past { messages, said: &said, deeds: &Deeds::default(), tasks: &[], limits };
     let offers = past.user_messages();
-    let chosen = choose(&offers, free);
+    let kept_free = fidelity::kept_free(text.len(), free, limits);
+    let chosen = choose(&offers, free - kept_free);
+    let found = format!("## 5. {}\n", Section::Solving.title());
+    let quoted: usize =
+        offers.iter().zip(&chosen).filter_map(|(offer, form)| Some(offer.forms[(*form)?].text.len())).sum();
+    let left = free.saturating_sub(quoted + found.len());
+    let lines = fidelity::lacking(messages, &text, left, kept_free.min(left), limits);
+    if !lines.is_empty() {
+        text.push_str(&format!("{found}{lines}"));
+    }
     text.push_str(&heading);
     text.extend(offers.iter().zip(chosen).filter_map(|(offer, form)| Some(offer.forms[form?].text.as_str())));
     let seen = Seen { text: &text, base: "" };

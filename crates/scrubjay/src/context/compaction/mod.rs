@@ -8,6 +8,7 @@
 
 mod allocation;
 mod cover;
+pub(crate) mod findings;
 mod offers;
 pub mod anchors;
 pub mod boundary;
@@ -16,6 +17,7 @@ pub mod deeds;
 pub mod extract;
 pub mod fidelity;
 pub mod from_notes;
+mod lifting;
 pub mod quotes;
 pub mod restore;
 pub mod rounds;

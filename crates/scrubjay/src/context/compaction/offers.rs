@@ -4,18 +4,17 @@
 //! person said; where things stand; what failed; what was read; then the rest, in turns, so that no section starves.
 
 use super::allocation::{Form, Offer};
-use super::anchors::Anchor;
-use super::cover::{Candidate, pick};
 use super::deeds::{Deeds, Touched};
+use super::findings;
 use super::quotes::{Said, longest, quote};
 use super::sections::{self, Section};
 use crate::context::notes::template;
 use crate::limits::Limits;
 use crate::message::{Message, Origin};
-use crate::prose::{code, fence_mark, gist, head, sentences, tail};
+use crate::prose::{code, fence_mark, gist, head, tail};
 use crate::tools::tasks::{Status, Task};
 use std::borrow::Borrow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// Everything in the order it would stand.
 pub(super) struct Past<'a, M> {
@@ -23,7 +22,6 @@ pub(super) struct Past<'a, M> {
     pub(super) said: &'a [Said],
     pub(super) deeds: &'a Deeds,
     pub(super) tasks: &'a [Task],
-    pub(super) anchors: &'a [Anchor],
     pub(super) limits: &'a Limits,
 }
 
@@ -35,6 +33,7 @@ const STANDS: u32 = 850;
 const READ: u32 = 800;
 const FAILED: u32 = 750;
 const CONCEPT: u32 = 700;
+const FOUND: u32 = 790;
 const HOW_CHANGED: u32 = 650;
 const RAN: u32 = 600;
 const SAID_AT_LENGTH: u32 = 580;
@@ -82,29 +81,18 @@ impl<M: Borrow<Message>> Past<'_, M> {
         all
     }
 
-    /// Sentences of the model's that name most of what matters and was not named yet.
+    /// What the model found out, in its words, the most telling first; shown in the order it was said.
     fn concepts(&self) -> Vec<Offer> {
-        let worth: HashMap<&str, u64> =
-            self.anchors.iter().map(|anchor| (anchor.text.as_str(), anchor.weight)).collect();
-        let texts: Vec<String> = self.spoken().map(|(_, text)| text).collect();
-        let all: Vec<&str> = texts
-            .iter()
-            .flat_map(|text| sentences(text))
-            .map(|sentence| sentence.text)
-            .filter(|text| (30..=320).contains(&text.len()) && !announces(text))
-            .collect();
-        let candidates: Vec<Candidate<'_>> = all.iter().map(|text| concept(text, &worth)).collect();
-        let mut known: HashSet<&str> = HashSet::new();
-        let mut picked = pick(&candidates, &mut known, usize::MAX);
-        picked.truncate(MOST_CONCEPTS);
-        let mut offers: Vec<(usize, Offer)> = picked
-            .into_iter()
-            .enumerate()
-            .map(|(rank, index)| {
-                (index, Offer::plain(Section::Concepts, format!("- {}\n", all[index]), ranked(CONCEPT, rank)))
-            })
-            .collect();
-        offers.sort_by_key(|(index, _)| *index);
+        let statements = findings::statements(self.messages);
+        let mut chosen: Vec<_> = findings::choose(&statements, "", usize::MAX);
+        chosen.retain(findings::Choice::tells);
+        chosen.truncate(MOST_CONCEPTS);
+        let mut offers: Vec<(usize, Offer)> = Vec::new();
+        for (rank, choice) in chosen.iter().enumerate() {
+            let text = format!("- {}\n", choice.statement.text);
+            offers.push((choice.statement.at, Offer::plain(Section::Concepts, text, found_worth(rank))));
+        }
+        offers.sort_by_key(|(at, _)| *at);
         offers.into_iter().map(|(_, offer)| offer).collect()
     }
 
@@ -149,7 +137,7 @@ impl<M: Borrow<Message>> Past<'_, M> {
         let count = self.deeds.commands.len();
         let mut all: Vec<Offer> = Vec::new();
         for (index, command) in self.deeds.commands.iter().enumerate() {
-            let runs = if command.runs > 1 { format!(", run {} times", command.runs) } else { String::new() };
+            let runs = if command.runs > 1 { format!(" at the last of {} runs", command.runs) } else { String::new() };
             let line = format!("- Ran {}: {}{runs}", code(&gist(&command.line, 120)), command.ending.told());
             let mut forms = vec![Form { text: format!("{line}\n"), worth: ranked(RAN, count - 1 - index) }];
             if let Some(printed) = &command.printed {
@@ -158,6 +146,13 @@ impl<M: Borrow<Message>> Past<'_, M> {
             }
             all.push(Offer { section: Section::Solving, forms });
         }
+        let newest = self.deeds.commits.iter().rev().enumerate().map(|(rank, commit)| {
+            let text = format!("- Committed {} on {}: {}\n", code(&commit.id), commit.branch, commit.subject);
+            Offer::plain(Section::Solving, text, ranked(STANDS, rank))
+        });
+        let mut commits: Vec<Offer> = newest.collect();
+        commits.reverse();
+        all.extend(commits);
         let turns = self.turns();
         let count = turns.len();
         for (index, text) in turns.into_iter().enumerate() {
@@ -308,7 +303,7 @@ fn carried_on(section: Section, body: &str) -> Vec<Offer> {
 const STEPS: [usize; 5] = [400, 800, 1_600, 3_200, 6_400];
 /// A piece of an earlier summary that has to wait for the short ones.
 const BULKY: usize = 400;
-const MOST_CONCEPTS: usize = 60;
+const MOST_CONCEPTS: usize = 400;
 
 fn said_worth(room: usize, length: usize) -> u32 {
     match room {
@@ -321,21 +316,10 @@ fn said_worth(room: usize, length: usize) -> u32 {
     }
 }
 
-/// "Now let me look at x:" and headings say what comes, not what is.
-fn announces(text: &str) -> bool {
-    let lower = head(text, 24).to_lowercase();
-    text.ends_with(':')
-        || text.starts_with('#')
-        || ["let me", "now let", "now i", "i'll", "let's", "first, let"].iter().any(|start| lower.starts_with(start))
-}
-
-fn concept<'a>(text: &'a str, worth: &HashMap<&'a str, u64>) -> Candidate<'a> {
-    let named = super::anchors::in_text(text);
-    let mut says: Vec<(&str, u64)> =
-        named.iter().filter_map(|(_, name)| worth.get_key_value(name.as_str()).map(|(k, v)| (*k, *v))).collect();
-    says.sort_unstable();
-    says.dedup();
-    Candidate { cost: text.len() + 3, bonus: 0, says }
+/// The first of what the model found stand before what failed, the last behind everything else that was done.
+fn found_worth(rank: usize) -> u32 {
+    let step = u32::try_from(rank).unwrap_or(u32::MAX);
+    FOUND.saturating_sub(step).max(TURNS)
 }
 
 /// What a model wrote in the other sections, piece by piece; worth more than anything but the beginning of what the

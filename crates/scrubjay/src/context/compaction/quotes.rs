@@ -113,7 +113,12 @@ fn telling<'a>(text: &'a str, ends: [&'a str; 2], room: usize) -> Vec<&'a str> {
                 Voice::Said => 0,
             };
             let says = words(sentence.text).map(|word| (word, word.len() as u64)).collect();
-            Candidate { cost: sentence.text.len() + GAP.len(), bonus: bonus * sentence.text.len() as u64, says }
+            Candidate {
+                cost: sentence.text.len() + GAP.len(),
+                effort: 0,
+                bonus: bonus * sentence.text.len() as u64,
+                says,
+            }
         })
         .collect();
     let mut known: HashSet<&str> = ends.into_iter().flat_map(words).collect();

@@ -3,12 +3,13 @@
 
 use super::boundary::Subject;
 use super::todo;
+use crate::digest::Digest;
 use crate::message::{Block, Message, Origin, Role, ToolCallId, ToolUse};
-use crate::prompts;
+use crate::prompts::{self, Restored};
 use crate::tokens;
 use crate::tool::{Bench, Confinement, Effect, Occasion, ToolOutcome, Visible};
 use crate::tools;
-use crate::transcript::{Brought, Compaction};
+use crate::transcript::{Brought, Compaction, FileRange};
 use serde_json::json;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -19,13 +20,13 @@ use tokio_util::sync::CancellationToken;
 pub async fn restored(subject: &Subject<'_>, replaced: &Range<usize>) -> (Option<Arc<Message>>, Brought) {
     let Subject { view, desk, .. } = *subject;
     let lost = Lost::of(subject, replaced);
-    let (files, mut blocks) = lost.files();
+    let (files, ranges, mut blocks) = lost.files();
     let (skills, texts) = lost.skills().await;
     blocks.extend(texts);
     let (plan, tasks) = (lost.plan(), lost.tasks());
     blocks.extend(plan.iter().map(|plan| prompts::restored_plan(lost.cut(plan, desk.limits.restored_skill_tokens))));
     blocks.extend((!tasks.is_empty()).then(|| prompts::restored_tasks(&tasks.join("\n"))));
-    let brought = Brought { files, skills, plan, tasks };
+    let brought = Brought { files, ranges, skills, plan, tasks };
     let (false, Some(last)) = (blocks.is_empty(), view.history.last()) else { return (None, brought) };
     let id = crate::transcript::derived_id(subject.session, &format!("restored after {}", last.id));
     let blocks = blocks.into_iter().map(Block::text).collect();
@@ -50,8 +51,8 @@ impl<'a> Lost<'a> {
         Self { subject, history: view.unfolded(&view.history), replaced }
     }
 
-    /// The files that were read last, newest first, re-read from disk and cut to their share.
-    fn files(&self) -> (Vec<PathBuf>, Vec<String>) {
+    /// The files that were read last, newest first, re-read from disk at the ranges that were read and cut to their share.
+    fn files(&self) -> (Vec<PathBuf>, Vec<FileRange>, Vec<String>) {
         let desk = self.subject.desk;
         let limits = &desk.limits;
         let named = |call: &ToolUse| {
@@ -59,7 +60,7 @@ impl<'a> Lost<'a> {
             call.input["file_path"].as_str().filter(|_| is_file).map(|path| tools::resolve(&desk.dir, path))
         };
         let mut left = limits.restored_files_tokens;
-        let (mut paths, mut texts) = (Vec::new(), Vec::new());
+        let (mut paths, mut ranges, mut texts) = (Vec::new(), Vec::new(), Vec::new());
         let visible = self.visible();
         let shows = |call: &ToolUse| call.name == "Read" && visible.contains(&call.id);
         for path in self.newest(named, shows, |brought| brought.files.clone()) {
@@ -67,12 +68,57 @@ impl<'a> Lost<'a> {
                 break;
             }
             let room = limits.restored_file_tokens.min(left).saturating_mul(limits.text_bytes_per_token);
-            let Some(text) = read(&path, room) else { continue };
+            let wanted = self.ranges(&path);
+            let Some(text) = self.shown(&path, &wanted, room) else { continue };
             left = left.saturating_sub(tokens::of_text(&text, limits));
             texts.push(prompts::restored_file(&path.display().to_string(), &text));
+            ranges.extend(wanted);
             paths.push(path);
         }
-        (paths, texts)
+        (paths, ranges, texts)
+    }
+
+    /// The ranges of a file that were read, newest first; none if all of it was, or if it was only changed.
+    fn ranges(&self, path: &Path) -> Vec<FileRange> {
+        let desk = self.subject.desk;
+        let replaced = self.history[self.replaced.clone()].iter();
+        let calls = replaced.flat_map(|message| message.tool_uses()).filter(|call| {
+            let named = call.input["file_path"].as_str();
+            call.name == "Read" && named.is_some_and(|named| tools::resolve(&desk.dir, named) == path)
+        });
+        let mut found: Vec<FileRange> = Vec::new();
+        let mut calls: Vec<&ToolUse> = calls.collect();
+        calls.reverse();
+        for call in &calls {
+            let (offset, limit) = (call.input["offset"].as_u64(), call.input["limit"].as_u64());
+            if offset.is_none() && limit.is_none() {
+                return Vec::new();
+            }
+            let lines = limit.unwrap_or(desk.limits.read_lines);
+            let range = FileRange { path: path.to_owned(), first: offset.unwrap_or(1).max(1), lines };
+            if !found.contains(&range) {
+                found.push(range);
+            }
+        }
+        if calls.is_empty() {
+            let carried = self.carried().flat_map(|brought| brought.ranges.clone());
+            found = carried.filter(|range| range.path == path).collect();
+        }
+        found
+    }
+
+    /// A file as it is now in at most `room` bytes: all of it if it fits and was in view, else the ranges that were read, else
+    /// its beginning; with what that is, and whether it can be changed as it stands.
+    fn shown(&self, path: &Path, wanted: &[FileRange], room: u64) -> Option<String> {
+        let Subject { view, desk, .. } = *self.subject;
+        let loaded = tools::load_resolved(path, desk.limits.read_file_bytes).ok()?;
+        let is_as_seen = loaded.whole && view.files.get(path).is_some_and(|seen| *seen == Digest::of(&loaded.bytes));
+        let text = text_of(loaded.bytes)?;
+        let room = usize::try_from(room).unwrap_or(usize::MAX);
+        let parts = if wanted.is_empty() { vec![beginning(&text, room)?] } else { pieces(&text, wanted, room) };
+        let state = if is_as_seen { prompts::RESTORED_UNCHANGED } else { prompts::RESTORED_CHANGED };
+        let told: String = parts.iter().map(|(what, piece)| format!("{}\n{piece}", what.told())).collect();
+        (!parts.is_empty()).then(|| format!("{}\n{told}", state.trim_end()))
     }
 
     /// The calls whose results can still be read: neither stored nor cleared.
@@ -202,19 +248,48 @@ impl<'a> Lost<'a> {
 
 const SKILL: &str = "Skill";
 
-/// The beginning of a file that is text, cut at a line. Anything else is not worth the room.
-fn read(path: &Path, room: u64) -> Option<String> {
-    let bytes = tools::load_resolved(path, room).ok()?.bytes;
-    let whole = (bytes.len() as u64) < room;
-    let text = match String::from_utf8(bytes) {
-        Ok(text) => text,
-        // The cut may have gone through a character; more than that is not text.
-        Err(error) if error.utf8_error().valid_up_to() + 4 > error.as_bytes().len() => {
-            let end = error.utf8_error().valid_up_to();
-            String::from_utf8_lossy(&error.as_bytes()[..end]).into_owned()
+/// A file that is text. Anything else is not worth the room.
+fn text_of(bytes: Vec<u8>) -> Option<String> {
+    let text = String::from_utf8(bytes).ok()?;
+    (!text.is_empty() && !text.contains('\0')).then_some(text)
+}
+
+/// All of a text, or its beginning, cut at a line.
+fn beginning(text: &str, room: usize) -> Option<(Restored, String)> {
+    if text.len() < room {
+        return Some((Restored::Whole, ended(text)));
+    }
+    let cut = &text[..text.floor_char_boundary(room)];
+    let end = cut.rfind('\n')? + 1;
+    Some((Restored::Head(cut[..end].lines().count(), text.lines().count()), cut[..end].to_owned()))
+}
+
+/// The ranges that fit, newest first, none of them twice, shown in their order in the file.
+fn pieces(text: &str, wanted: &[FileRange], room: usize) -> Vec<(Restored, String)> {
+    let lines: Vec<&str> = text.lines().collect();
+    let place = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+    let mut kept: Vec<(usize, usize)> = Vec::new();
+    let mut left = room;
+    for range in wanted {
+        let first = place(range.first).saturating_sub(1).min(lines.len());
+        let mut last = first;
+        let most = first.saturating_add(place(range.lines)).min(lines.len());
+        let is_kept = |at: usize| kept.iter().any(|(from, to)| (*from..*to).contains(&at));
+        while last < most && !is_kept(last) && lines[last].len() < left {
+            left -= lines[last].len() + 1;
+            last += 1;
         }
-        Err(_) => return None,
+        if last > first {
+            kept.push((first, last));
+        }
+    }
+    kept.sort_unstable();
+    let piece = |(first, last): (usize, usize)| {
+        (Restored::Lines(first + 1, last, lines.len()), ended(&lines[first..last].join("\n")))
     };
-    let end = if whole { text.len() } else { text.rfind('\n').map_or(text.len(), |line| line + 1) };
-    (!text.contains('\0') && end > 0).then(|| text[..end].to_owned())
+    kept.into_iter().map(piece).collect()
+}
+
+fn ended(text: &str) -> String {
+    if text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") }
 }

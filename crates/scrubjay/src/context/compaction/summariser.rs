@@ -2,7 +2,7 @@
 //! whose tools are listed and refused.
 
 use super::boundary::{Draft, NotCompacted, Part, Subject, Wish};
-use super::{extract, fidelity, rounds, sections};
+use super::{fidelity, rounds, sections};
 use crate::message::{Block, Kind, Message, MessageId, Origin, Role, ToolResult, without_pictures, without_thinking};
 use crate::model::{Ability, ModelError, Reply};
 use crate::prompt::Prompt;
@@ -52,7 +52,7 @@ impl Asked<'_> {
         let Some(end) = end.map(|at| at + 1).filter(|end| *end > 1) else { return Ok(None) };
         let mut prompt = self.prompt(end);
         prompt.options.context_management = None;
-        let instructions = prompts::summarise_apart(self.wish.instructions.as_deref().unwrap_or_default());
+        let instructions = prompts::summarise(self.wish.instructions.as_deref().unwrap_or_default(), "");
         let replied = tokio::select! {
             biased;
             () = cancel.cancelled() => return Err(NotCompacted::Interrupted),
@@ -127,7 +127,7 @@ impl Asked<'_> {
         let (limits, replaced) = (&self.subject.desk.limits, &self.subject.view.history[self.stretch.clone()]);
         let wholes = |message: &Message| self.subject.whole(message);
         let whole = self.subject.view.unfolded(replaced);
-        let text = fidelity::complete(&parts, &whole, extract::room(limits), &wholes, limits)?.text;
+        let text = fidelity::complete(&parts, &whole, fidelity::room(&said, limits), &wholes, limits)?.text;
         Ok(self.subject.summary(replaced, &text))
     }
 

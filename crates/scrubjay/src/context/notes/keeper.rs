@@ -6,10 +6,12 @@ use crate::context::compaction::constraints::{Bearing, pinned};
 use crate::context::compaction::deeds::{Deeds, deeds};
 use crate::context::compaction::todo;
 use crate::limits::Limits;
-use crate::message::{Message, Origin};
+use crate::message::{Block, Message, Origin};
+use crate::prompts;
 use crate::prose::{code, gist, one_line};
 use crate::tools::tasks::Status;
 use std::borrow::Borrow;
+use std::collections::HashSet;
 
 /// The notes of a conversation, in the sections of `template` that it has under the usual headings (S8).
 pub fn notes<M: Borrow<Message>>(template: &str, messages: &[M], limits: &Limits) -> String {
@@ -29,8 +31,16 @@ pub fn notes<M: Borrow<Message>>(template: &str, messages: &[M], limits: &Limits
         ("Worklog", worklog(&turns, &deeds)),
     ];
     let bodies: Vec<(&str, String)> =
-        sections.into_iter().map(|(heading, lines)| (heading, newest(&lines, share))).collect();
+        sections.into_iter().map(|(heading, lines)| (heading, newest(&once(lines), share))).collect();
     written(template, &bodies)
+}
+
+/// Each line once, where it was said last.
+fn once(lines: Vec<String>) -> Vec<String> {
+    let mut seen = HashSet::new();
+    let mut kept: Vec<String> = lines.into_iter().rev().filter(|line| seen.insert(line.clone())).collect();
+    kept.reverse();
+    kept
 }
 
 /// What the template itself takes is one share of ten.
@@ -48,7 +58,8 @@ struct Turn {
 fn turns<M: Borrow<Message>>(messages: &[M]) -> Vec<Turn> {
     let mut all: Vec<Turn> = Vec::new();
     for (at, message) in messages.iter().map(Borrow::borrow).enumerate() {
-        let text = message.text();
+        let own = message.blocks.iter().filter_map(Block::as_text).filter(|text| is_typed(text));
+        let text = own.collect::<Vec<_>>().join("\n");
         match (message.origin, all.last_mut()) {
             _ if text.trim().is_empty() => {}
             (Origin::Person, _) => all.push(Turn { said: text.trim().to_owned(), at, ended: None }),
@@ -57,6 +68,11 @@ fn turns<M: Borrow<Message>>(messages: &[M]) -> Vec<Turn> {
         }
     }
     all
+}
+
+/// Whether the user said it themselves: what they passed on and what we put beside it are no words of theirs.
+fn is_typed(text: &str) -> bool {
+    !prompts::is_passed_on(text) && !prompts::is_reminder(text)
 }
 
 fn title(turns: &[Turn]) -> Vec<String> {
@@ -101,12 +117,8 @@ fn files(deeds: &Deeds) -> Vec<String> {
 fn commands(deeds: &Deeds) -> Vec<String> {
     let line = |command: &crate::context::compaction::deeds::Command| {
         let printed = command.printed.as_ref().map(|line| format!("; it printed {}", code(line))).unwrap_or_default();
-        format!(
-            "- {}: {}, run {} times{printed}",
-            code(&gist(&command.line, LINE)),
-            command.ending.told(),
-            command.runs
-        )
+        let runs = if command.runs > 1 { format!(" at the last of {} runs", command.runs) } else { String::new() };
+        format!("- {}: {}{runs}{printed}", code(&gist(&command.line, LINE)), command.ending.told())
     };
     deeds.commands.iter().map(line).collect()
 }
@@ -174,10 +186,7 @@ fn corrects(said: &str) -> bool {
 fn learnings(deeds: &Deeds) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for mishap in deeds.mishaps.iter().filter(|mishap| mishap.followed.ends_with("went well")) {
-        let line = format!("- {}: {}, {}.", mishap.deed, mishap.error, mishap.followed);
-        if !lines.contains(&line) {
-            lines.push(line);
-        }
+        lines.push(format!("- {}: {}, {}.", mishap.deed, mishap.error, mishap.followed));
     }
     lines
 }
@@ -272,7 +281,7 @@ mod tests {
                 "Files and Functions",
                 "/p/src/a.rs: written 0, edited 1, read 0 times; last: `let x = 1;` became `let x = 2;`",
             ),
-            ("Workflow", "`cargo test`: exit 0, run 2 times; it printed `3 passed`"),
+            ("Workflow", "`cargo test`: exit 0 at the last of 2 runs; it printed `3 passed`"),
             (
                 "Errors & Corrections",
                 "`cargo test` failed: src/a.rs:3: error: broken thing; then `a.rs` was edited and it went well.",
@@ -284,6 +293,35 @@ mod tests {
         ] {
             assert!(body(heading).contains(words), "{heading}: {}", body(heading));
         }
+    }
+
+    // spec: S8
+    #[test]
+    fn no_wrapper_and_no_line_twice_and_no_success_that_was_not_seen() {
+        let mut messages = vec![said(Origin::Person, "look at the seeds")];
+        messages[0].blocks.push(Block::text(prompts::ran_by_person("cat secrets", "never mind this")));
+        messages[0].blocks.push(Block::text(prompts::piped_in("piped words")));
+        messages[0].blocks.push(Block::text("<system-reminder>\nof something\n</system-reminder>"));
+        for n in 0..3 {
+            messages.extend(round(
+                &n.to_string(),
+                "Bash",
+                json!({"command": "make"}),
+                "Exit code 2\nerror: broken here",
+            ));
+        }
+        messages.extend(round(
+            "9",
+            "Bash",
+            json!({"command": "make"}),
+            "<persisted-output>\nbegun\n</persisted-output>",
+        ));
+        let notes = notes(TEMPLATE, &messages, &Limits::default());
+        for wrapper in ["The person ran", "piped", "system-reminder", "persisted-output", "cat secrets"] {
+            assert!(!notes.contains(wrapper), "{wrapper} is in {notes}");
+        }
+        assert_eq!(notes.matches("- `make` failed: error: broken here").count(), 1, "{notes}");
+        assert!(!notes.contains("exit 0") && !notes.contains("went well"), "{notes}");
     }
 
     // spec: S8
