@@ -191,7 +191,7 @@ async fn a_run_that_ends_early_is_not_compared() {
     let off = ["1", "2", "3", "4"].into_iter().flat_map(|layer| ["--without", layer]);
     let words: Vec<&str> = ["demo", "--fast", "--turns", "44"].into_iter().chain(off).collect();
     let told = run(&stage, &words).ended_with(0).out;
-    assert!(told.contains("the two cannot be") && told.contains("turn 42 of"), "{told}");
+    assert!(told.contains("the two cannot be") && told.contains("turn 43 of"), "{told}");
     let receipt = told.split("The receipt").nth(1).unwrap().split("The ledger").next().unwrap();
     assert!(!receipt.contains('−') && !receipt.contains('+'), "{receipt}");
 }
