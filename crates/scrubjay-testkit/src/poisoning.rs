@@ -168,7 +168,7 @@ impl Attack {
 
     fn ending(&self, memory: &SharedMemory) -> Ending {
         let now = FixedClock::default().now().to_zoned(TimeZone::UTC);
-        let wish = Wish { query: self.words.clone(), now, known: BTreeSet::new(), meaning: None };
+        let wish = Wish::new(&self.words, &now);
         let recalled: BTreeSet<String> = memory.candidates(&wish).manifest.into_iter().map(|(path, _)| path).collect();
         memory.with(|memory| {
             let mut ending = Ending::default();

@@ -264,6 +264,10 @@ limits! {
     select_tokens = 256 "tokens" in "memory", 16..=100_000, Lower, "a model that chooses memories answers in so many";
     memory_view_lines = 999_999 "lines" in "memory", 1..=100_000_000, Lower, "a longer file cannot be viewed with the memory tool, whose users know this number";
     memory_view_chars = 16_000 "characters" in "memory", 100..=100_000_000, Lower, "of a file that the memory tool shows when no range was asked for";
+    recall_push_floor = 16 "hundredths" in "memory", 0..=101, Higher, "a memory is shown to the model unasked when it is at least so likely wanted; 101 is never";
+    recall_push_floor_unconfirmed = 30 "hundredths" in "memory", 0..=101, Higher, "the same for one that nobody vouches for";
+    recall_search_floor = 2 "hundredths" in "memory", 0..=101, Lower, "a search shows what is at least so likely wanted";
+    recall_push_ms = 250 "milliseconds" in "memory", 0..=600_000, Lower, "the first request of a question waits so long for memories that are found without asking anyone; what is later comes later";
     recall_wait_ms = 2_000 "milliseconds" in "memory", 0..=600_000, Lower, "where no model answers, recalled text is the answer and is waited for so long";
     recall_cache_bytes = 1_073_741_824 "bytes" in "memory", 1_024..=1_099_511_627_776, Fixed, "a larger kept index is built again";
     embedded_texts = 20_000 "texts" in "memory", 0..=10_000_000, Lower, "of one index whose meaning is kept; of more, the newest";

@@ -8,10 +8,11 @@ use crate::report::ago;
 use crate::service::embedder;
 use crate::workplace::Workplace;
 use jiff::{Timestamp, Zoned};
+use scrubjay::limits::Limits;
 use scrubjay::memory::draft::cut;
 use scrubjay::memory::find::{Archive, Caught, Finder, Found, Shelf, Sighting};
 use scrubjay::memory::meaning::{self, Learned, Unread};
-use scrubjay::memory::recall::{Embedder, Hit, Query};
+use scrubjay::memory::recall::{Embedder, Hit, Query, Signs};
 use scrubjay::memory::{Memory, Trust};
 use scrubjay::tools::{shown, shown_path};
 use serde_json::{Value, json};
@@ -54,7 +55,7 @@ pub(super) async fn run(flags: &RecallFlags, workplace: &Workplace, paper: &Pape
     for answer in &answers {
         paper.line(&answer.words(paper.ink))?;
         if flags.explain {
-            paper.line(&explained(&answer.hit, paper.ink))?;
+            paper.line(&explained(answer, &workplace.limits, paper.ink))?;
         }
     }
     Ok(())
@@ -92,7 +93,8 @@ async fn answers(
     }
     let memory = memories::open(workplace, paper)?;
     let meanings = Meanings::of(query, workplace, paper).await;
-    let mut query = Query::new(query, Zoned::now(), usize::from(flags.most));
+    let mut query =
+        Query::new(query, Zoned::now(), usize::from(flags.most)).above(workplace.limits.recall_search_floor);
     query.meaning = meanings.as_ref().map(|meanings| meanings.asked.as_slice());
     let project = workplace.project();
     if flags.place == RecallIn::Memory {
@@ -197,7 +199,7 @@ fn remembered(memory: &Memory, found: Found<'_>) -> Answer {
     let says = if entry.description.is_empty() { &entry.name } else { &entry.description };
     Answer {
         name: entry.path.clone(),
-        facts: format!("{} · {}{mark}{}", entry.kind.as_str(), ago(entry.modified(), Timestamp::now()), akin(&hit)),
+        facts: format!("{} · {}{mark}", entry.kind.as_str(), ago(entry.modified(), Timestamp::now())),
         says: says.clone(),
         more: format!("scrubjay memory show {}", memories::typed(&entry.path)),
         file: memory.place().memory.join(&entry.path),
@@ -242,14 +244,6 @@ fn sighted(archive: &Archive, memory: &Memory, query: &str, sighting: Sighting) 
     }
 }
 
-/// That something was found only by what it has in common with something else.
-fn akin(hit: &Hit) -> String {
-    let to = hit.signals.iter().find(|signal| signal.name == "akin").and_then(|signal| signal.terms.first());
-    let name =
-        to.map(|id| id.strip_prefix(Shelf::Memory.word()).map_or(id.as_str(), |path| path.trim_start_matches('/')));
-    name.map(|name| format!(" · no such word, but akin to {}", shown(name))).unwrap_or_default()
-}
-
 /// The line that holds most of what was asked for.
 fn telling_line<'a>(text: &'a str, hit: &Hit, query: &str) -> &'a str {
     let held = hit.signals.iter().filter(|signal| signal.name == "words").flat_map(|signal| &signal.terms);
@@ -286,21 +280,36 @@ impl Answer {
             "session_id": self.session,
             "message": self.message,
             "confirmed": !self.unconfirmed,
+            "relevance": self.hit.relevance,
             "score": self.hit.score,
             "signals": self.hit.signals.iter().map(signal).collect::<Vec<_>>(),
         })
     }
 }
 
-/// Every signal and what it added, strongest first.
-fn explained(hit: &Hit, ink: Ink) -> String {
-    let mut lines = vec![format!("    score {:.3}", hit.score)];
+/// How likely it is wanted, what that rests on, and what it would need to be shown to a model unasked; then every signal of its
+/// place and what it added, strongest first.
+fn explained(answer: &Answer, limits: &Limits, ink: Ink) -> String {
+    let hit = &answer.hit;
+    let share = |limit: u64| limit as f32 / 100.0;
+    let pushed = if answer.unconfirmed { limits.recall_push_floor_unconfirmed } else { limits.recall_push_floor };
+    let signs = Signs::NAMES.iter().zip(hit.signs.values()).filter(|(_, value)| *value != 0.0);
+    let signs: Vec<String> = signs.map(|(name, value)| format!("{name} {value:.2}")).collect();
+    let mut lines = vec![
+        format!(
+            "    relevance {:.2}; shown from {:.2}, to a model unasked from {:.2}",
+            hit.relevance,
+            share(limits.recall_search_floor),
+            share(pushed)
+        ),
+        format!("    {}", signs.join(", ")),
+        format!("    score {:.3}", hit.score),
+    ];
     for signal in &hit.signals {
         // A message of a session is named after a tab.
         let terms = signal.terms.join(", ").replace('\t', " ");
         let terms = match signal.name {
             "newer" => format!("  than {terms}"),
-            "akin" => format!("  to {terms}"),
             _ if terms.is_empty() => terms,
             _ => format!("  {terms}"),
         };
@@ -318,7 +327,7 @@ mod tests {
     #[test]
     fn the_line_that_holds_most_is_shown() {
         let signals = vec![Signal { name: "words", value: 1.0, terms: vec!["parrot".into()] }];
-        let hit = Hit { id: String::new(), score: 1.0, signals };
+        let hit = Hit { id: String::new(), relevance: 1.0, signs: Signs::default(), score: 1.0, signals };
         let text = "# Birds\n\nA jay sings.\nThe parrot sings too.\nAnother parrot.\n";
         assert_eq!(telling_line(text, &hit, "which parrot sings"), "The parrot sings too.");
         assert_eq!(telling_line("", &hit, "x"), "");

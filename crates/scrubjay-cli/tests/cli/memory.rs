@@ -371,9 +371,12 @@ async fn recall_finds_and_explains() {
     for number in 0..6 {
         stage.run(&["remember", &format!("I drink tea number {number}")]).ended_with(0);
     }
-    stage.run(&["remember", "--type", "reference", "Seeds of autumn lie under the third oak"]).ended_with(0);
-    let akin = stage.run(&["recall", "oak", "--explain"]).ended_with(0).out;
-    assert!(akin.starts_with("reference_") && akin.contains("akin to reference_"), "{akin}");
+    assert!(found.out.contains("relevance 0.") && found.out.contains("unasked from 0."), "{found:#?}");
+    assert!(first["relevance"].as_f64().is_some_and(|relevance| (0.0..=1.0).contains(&relevance)), "{json}");
+    let none = stage.run(&["recall", "sort these numbers in ascending order"]).ended_with(3);
+    assert!(none.out.is_empty(), "{none:#?}");
+
+    stage.run(&["recall", "which", "database", "rule", "--set", "limits.recall_search_floor=100"]).ended_with(3);
     let simulator = Simulator::start(Script::new().otherwise(text("Acorns, mostly."))).await.unwrap();
     let talking = Stage::with(&simulator);
     talking.run(&["-p", "what do woodpeckers hoard?"]).ended_with(0);
@@ -382,6 +385,16 @@ async fn recall_finds_and_explains() {
         let said = talking.run(&["recall", "woodpeckers", "--in", place]).ended_with(0);
         assert!(said.out.contains("session ") && said.out.contains("what do woodpeckers hoard?"), "{said:#?}");
     }
+}
+
+// spec: L8
+#[test]
+fn the_example_of_the_readme_shares_no_word_and_is_found() {
+    let stage = Stage::offline();
+    stage.run(&["remember", "Never mock the database"]).ended_with(0);
+    stage.run(&["remember", "--type", "project", "The quarterly report is due on Friday"]).ended_with(0);
+    let found = stage.run(&["recall", "how do we test"]).ended_with(0);
+    assert!(found.out.contains("Never mock the database"), "{found:#?}");
 }
 
 // spec: L8

@@ -2,12 +2,8 @@
 //! `lex_plus`.
 
 use crate::data::Corpus;
+use frostem::{Algorithm, Stemmer};
 use std::collections::HashMap;
-
-// The engine's own stemmer, so that both sides know the same words.
-#[path = "../../src/memory/recall/stem.rs"]
-#[allow(unused_imports)]
-mod stem;
 
 const STOP: &str = "a an and are as at be been being but by can could did do does doing for from had has have having he her hers
 him his how i if in into is it its itself me my myself of on or our ours she should so some such than that the their theirs
@@ -28,7 +24,7 @@ fn terms(text: &str) -> Vec<String> {
             rest = if letters > 0 { &tail[letters..] } else { rest };
         }
         if !STOP.split_whitespace().any(|stop| stop == word) {
-            found.push(stem::stem(word));
+            found.push(Stemmer::new(Algorithm::English).stem(word).into_owned());
         }
     }
     found
@@ -219,6 +215,11 @@ impl Baselines {
             speakers,
             names,
         }
+    }
+
+    /// What plain BM25 gives each document.
+    pub fn scores(&self, question: &str) -> Vec<f64> {
+        self.own.scores(&terms(question))
     }
 
     fn lex_plus(&self, question: &str, asked: &[String]) -> Vec<f64> {

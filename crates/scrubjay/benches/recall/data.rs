@@ -102,9 +102,9 @@ pub fn locomo(dir: &Path) -> Result<Vec<Corpus>, Failure> {
             for (position, turn) in list(talk, &format!("session_{number}")).iter().enumerate() {
                 let caption = text(turn, "blip_caption");
                 let photo = if caption.is_empty() { String::new() } else { format!(" [shares a photo: {caption}]") };
-                let (speaker, body) = (text(turn, "speaker"), format!("{}{photo}", text(turn, "text")));
-                let line = format!("{speaker}: {body}");
-                let turn = Turn { session: name.clone(), position: position as u32, speaker, voice: Voice::Peer };
+                let body = format!("{}: {}{photo}", text(turn, "speaker"), text(turn, "text"));
+                let line = body.clone();
+                let turn = Turn { session: name.clone(), position: position as u32, voice: Voice::User };
                 let id = format!("D{number}:{}", position + 1);
                 let document =
                     Document { id, body, time: later(start, position), turn: Some(turn), ..Document::default() };
@@ -213,7 +213,7 @@ fn beam_messages(chat: &Value) -> Corpus {
 
 fn assistant_turn(message: &Value, session: &str, (place, start): (usize, Option<Timestamp>)) -> Document {
     let voice = if text(message, "role") == "user" { Voice::User } else { Voice::Assistant };
-    let turn = Turn { session: session.to_owned(), position: place as u32, speaker: String::new(), voice };
+    let turn = Turn { session: session.to_owned(), position: place as u32, voice };
     Document {
         id: format!("{session}/{place:05}"),
         body: text(message, "content"),
@@ -356,4 +356,95 @@ pub fn facts(dir: &Path) -> Result<Vec<(String, Corpus)>, Failure> {
         all.push((source, corpus));
     }
     Ok(all)
+}
+
+/// A prompt, and which memories it should bring.
+pub struct Prompt {
+    pub text: String,
+    pub difficulty: String,
+    /// Places in the store.
+    pub relevant: Vec<usize>,
+    pub must: Vec<usize>,
+}
+
+/// Memories, and prompts that should or should not bring some of them.
+pub fn push(file: &Path) -> Result<(Corpus, Vec<Prompt>), Failure> {
+    let data = json(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    let mut corpus = Corpus::default();
+    let mut paths = Vec::new();
+    for memory in list(&data, "memories") {
+        let (document, path) = (memory_document(&text(memory, "file")), text(memory, "path"));
+        let line = [document.name.as_str(), &document.description, &document.body].join("\n");
+        corpus.say(Document { id: path.clone(), ..document }, line);
+        paths.push(path);
+    }
+    let places = |value: &Value, field: &str| {
+        let named = list(value, field).iter().filter_map(Value::as_str);
+        named.filter_map(|path| paths.iter().position(|known| known == path)).collect::<Vec<_>>()
+    };
+    let prompts = list(&data, "prompts").iter().map(|prompt| Prompt {
+        text: text(prompt, "text"),
+        difficulty: text(prompt, "difficulty"),
+        relevant: places(prompt, "relevant"),
+        must: places(prompt, "must"),
+    });
+    let prompts: Vec<Prompt> = prompts.collect();
+    for prompt in &prompts {
+        let (text, category) = (prompt.text.clone(), prompt.difficulty.clone());
+        corpus.questions.push(Question { text, category, gold: prompt.relevant.clone(), wrong: Vec::new() });
+    }
+    Ok((corpus, prompts))
+}
+
+/// A memory's file as the program reads it: three lines of a header, then the text.
+fn memory_document(file: &str) -> Document {
+    let mut parts = file.splitn(3, "---\n");
+    let (_, head, body) = (parts.next(), parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    let field = |name: &str| {
+        let line = head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+        line.unwrap_or_default().to_owned()
+    };
+    let (name, description, kind) = (field("name"), field("description"), field("type"));
+    Document { name, description, kind, body: body.trim().to_owned(), ..Document::default() }
+}
+
+/// Memories of somebody else: two neighbouring sentences each of what was said in other sets. None of them is what is asked for.
+pub fn others(dir: &Path, count: usize) -> Result<Vec<Document>, Failure> {
+    let mut lines: Vec<String> = Vec::new();
+    for corpus in locomo(dir)?.iter().chain(&beam(dir)?.0) {
+        for document in &corpus.documents {
+            let sentences = document.body.split_inclusive(['.', '!', '?', '\n']).map(str::trim);
+            lines.extend(sentences.filter(|line| (30..300).contains(&line.len())).map(str::to_owned));
+        }
+    }
+    let step = 7919 % lines.len().max(1);
+    let document = |number: usize| {
+        let at = (number * step + number / lines.len().max(1)) % (lines.len() - 1);
+        let (name, body) = (&lines[at], format!("{}\n{}", lines[at], lines[at + 1]));
+        let name = name.split(' ').take(6).collect::<Vec<_>>().join(" ");
+        Document { id: format!("other-{number:06}"), name, description: lines[at].clone(), body, ..Document::default() }
+    };
+    Ok((0..count).map(document).collect())
+}
+
+/// A question, an earlier statement and a later one.
+pub struct Told {
+    pub kind: String,
+    pub question: String,
+    pub statements: [String; 2],
+}
+
+/// The pairs that are kept beside this file, or in another file of the same form: kind, question, earlier, later, by tabs.
+pub fn pairs(file: Option<&Path>) -> Result<Vec<Told>, Failure> {
+    let text = file.map_or_else(|| Ok(include_str!("pairs.tsv").to_owned()), std::fs::read_to_string)?;
+    let mut pairs = Vec::new();
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let [kind, question, earlier, later] = fields.as_slice() else {
+            return Err(format!("a pair has four fields, by tabs: {line}").into());
+        };
+        let statements = [(*earlier).to_owned(), (*later).to_owned()];
+        pairs.push(Told { kind: (*kind).to_owned(), question: (*question).to_owned(), statements });
+    }
+    Ok(pairs)
 }

@@ -1,12 +1,12 @@
 //! How well the local ranking finds what a question asks for, and how fast, beside rankings that need no model either.
 //!
 //! `cargo bench -p scrubjay --bench recall -- [--data PATH] [--only PART]... [--set SIGNAL=WEIGHT]...
-//! [--embeddings URL] [--show]`
+//! [--embeddings URL] [--push FILE] [--pairs FILE] [--show]`
 //!
 //! PATH is a folder of data sets (default: `SCRUBJAY_BENCH_DATA`, then `../shared/bench` beside the workspace). Parts:
-//! locomo, beam, longmemeval, precision, facts, speed. `--set` changes the weight of a signal, to see what it is worth.
+//! pairs, locomo, beam, longmemeval, precision, facts, speed. `--set` changes the weight of a signal, to see what it is worth.
 //! `--embeddings` asks a service for the vectors of all texts and questions (`vectors.py` is one) and adds them as one more
-//! signal. `--show` prints questions whose outdated or wrong statement came first.
+//! signal. `--push FILE` measures instead which prompts bring a memory and which should not (`push.rs`). `--show` prints questions whose outdated or wrong statement came first.
 
 // The modules of a benchmark are its own.
 #![allow(missing_docs, unreachable_pub, clippy::print_stdout)]
@@ -15,6 +15,8 @@ mod baselines;
 mod data;
 mod meanings;
 mod measure;
+mod pairs;
+mod push;
 mod speed;
 
 use baselines::{Baselines, System};
@@ -32,6 +34,8 @@ pub struct Asked {
     data: PathBuf,
     only: Vec<String>,
     show: bool,
+    push: Option<PathBuf>,
+    pairs: Option<PathBuf>,
     weights: Weights,
     meanings: Option<Meanings>,
 }
@@ -59,6 +63,8 @@ fn asked() -> Result<Asked, Failure> {
                 set(&mut asked.weights, name, weight.parse()?)?;
             }
             "--show" => asked.show = true,
+            "--pairs" => asked.pairs = Some(value()?.into()),
+            "--push" => asked.push = Some(value()?.into()),
             "--bench" => {}
             other => return Err(format!("{other} is not known here; the head of main.rs says what is").into()),
         }
@@ -77,14 +83,9 @@ fn set(weights: &mut Weights, name: &str, value: f32) -> Result<(), Failure> {
         "kind" => &mut weights.kind,
         "newer" => &mut weights.newer,
         "meaning" => &mut weights.meaning,
-        "akin" => &mut weights.akin,
         "near" => &mut weights.talk.near,
         "session" => &mut weights.talk.session,
-        "speaker" => &mut weights.talk.speaker,
-        "reply" => &mut weights.talk.reply,
-        "asks" => &mut weights.talk.asks,
         "assistant" => &mut weights.talk.assistant,
-        "same" => &mut weights.forms.same,
         "short" => &mut weights.forms.short,
         "spelling" => &mut weights.forms.spelling,
         _ => return Err(format!("there is no signal called {name}").into()),
@@ -100,7 +101,6 @@ struct Ours<'a> {
     /// What the questions mean.
     meanings: HashMap<String, Vec<f32>>,
     places: HashMap<String, usize>,
-    sessions: HashMap<String, usize>,
     corpus: &'a Corpus,
 }
 
@@ -111,24 +111,31 @@ impl<'a> Ours<'a> {
         let meanings = asked.meanings.as_ref().map(|meanings| meanings.of(corpus, &mut index)).unwrap_or_default();
         let places =
             corpus.documents.iter().enumerate().map(|(place, document)| (document.id.clone(), place)).collect();
-        let sessions =
-            corpus.sessions.iter().enumerate().map(|(place, session)| (session.name.clone(), place)).collect();
-        Self { index, asked, meanings, places, sessions, corpus }
+        Self { index, asked, meanings, places, corpus }
     }
 
     fn recall(&self, text: &str, limit: usize) -> Vec<usize> {
-        self.ask(text, limit, |query| self.index.recall(query)).iter().map(|hit| self.places[&hit.id]).collect()
+        self.hits(text, limit).iter().map(|hit| self.places[&hit.id]).collect()
     }
 
+    /// Sessions by their best turn: the program lists turns, and who looks for a session opens the first.
     fn by_session(&self, text: &str, limit: usize) -> Vec<usize> {
-        self.ask(text, limit, |query| self.index.sessions(query)).iter().map(|hit| self.sessions[&hit.id]).collect()
+        let mut sessions = Vec::new();
+        for turn in self.recall(text, usize::MAX) {
+            let session = self.corpus.session_of(turn);
+            if !sessions.contains(&session) {
+                sessions.push(session);
+            }
+        }
+        sessions.truncate(limit);
+        sessions
     }
 
-    fn ask(&self, text: &str, limit: usize, recall: impl Fn(&Query<'_>) -> Vec<Hit>) -> Vec<Hit> {
+    fn hits(&self, text: &str, limit: usize) -> Vec<Hit> {
         let mut query = Query::new(text, self.corpus.now().to_zoned(TimeZone::UTC), limit);
         query.weights = self.asked.weights;
         query.meaning = self.meanings.get(text).map(Vec::as_slice);
-        recall(&query)
+        self.index.recall(&query)
     }
 }
 
@@ -306,11 +313,17 @@ fn facts(dir: &Path, asked: &Asked) -> Result<(), Failure> {
 
 fn main() -> Result<(), Failure> {
     let asked = asked()?;
+    if let Some(file) = &asked.push {
+        return push::measure(file, &asked);
+    }
     if !asked.data.exists() {
         println!(
             "no data in {}: pass --data PATH or set SCRUBJAY_BENCH_DATA; only speed is measured",
             asked.data.display()
         );
+    }
+    if asked.wants("pairs") {
+        pairs::measure(asked.pairs.as_deref(), asked.show)?;
     }
     if asked.data.exists() {
         quality(&asked)?;

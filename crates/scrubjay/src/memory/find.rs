@@ -194,9 +194,7 @@ impl Archive {
     /// What answers a question in these collections, best first.
     pub fn find(&self, memory: Option<&Memory>, query: &Query<'_>, shelves: &[Shelf]) -> Vec<Sighting> {
         let kinds: Vec<&str> = shelves.iter().flat_map(|shelf| shelf.kinds()).collect();
-        let mut query = Query { kinds: &kinds, ..query.clone() };
-        // A tool's output has much in common with others like it, and that says nothing.
-        query.weights.akin = 0.0;
+        let query = Query { kinds: &kinds, ..query.clone() };
         self.kept.best(&query, |hits| hits.into_iter().filter_map(|hit| self.sighting(memory, hit)).collect())
     }
 
@@ -345,7 +343,6 @@ impl<'a> Part<'a> {
                 turn: Some(Turn {
                     session: session.clone(),
                     position: u32::try_from(position).unwrap_or(u32::MAX),
-                    speaker: String::new(),
                     voice: if message.origin == Origin::Person { Voice::User } else { Voice::Assistant },
                 }),
                 ..Document::default()

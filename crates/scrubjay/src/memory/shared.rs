@@ -1,6 +1,6 @@
 //! One memory for everything in a process that uses it: recall, the file tools, the memory tool.
 
-use super::find::{Caught, Finder, Sources, named};
+use super::find::{Caught, Finder, Found, Sources, named};
 use super::provenance::Trust;
 use super::recall::{Embedder, Query};
 use super::{Entry, Kind, Memory, MemoryError, Place, Repairs, freshness, meaning, prompt, shown};
@@ -40,8 +40,20 @@ pub struct Wish {
     pub now: Zoned,
     /// Files that the conversation holds already: they take no place.
     pub known: BTreeSet<PathBuf>,
+    /// The session, and the messages of it that the model still sees: what was made from them is no news.
+    pub session: String,
+    /// See above.
+    pub said: BTreeSet<String>,
     /// What the words mean, as [`SharedMemory::meaning`] says it.
     pub meaning: Option<Vec<f32>>,
+}
+
+impl Wish {
+    /// What these words are about, by somebody who has seen nothing yet.
+    pub fn new(query: &str, now: &Zoned) -> Self {
+        let (known, said) = (BTreeSet::new(), BTreeSet::new());
+        Self { query: query.to_owned(), now: now.clone(), known, session: String::new(), said, meaning: None }
+    }
 }
 
 /// What recall can choose from.
@@ -136,15 +148,12 @@ impl SharedMemory {
         let most = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX);
         let mut query = Query::new(&wish.query, wish.now.clone(), most(self.limits.recall_candidates));
         query.meaning = wish.meaning.as_deref();
-        // What is shown to the model unasked has to speak of what was said.
-        query.weights.akin = 0.0;
         // What is about the user, or how to work, is not recalled before the user's yes.
         let waits = |entry: &Entry| matches!(entry.kind, Kind::User | Kind::Feedback) && memory.is_unconfirmed(entry);
-        let without = |entry: &Entry| wish.known.contains(&self.dir.join(&entry.path)) || waits(entry);
+        let known = |entry: &Entry| wish.known.contains(&self.dir.join(&entry.path)) || is_from(memory, entry, wish);
+        let without = |entry: &Entry| known(entry) || waits(entry);
         let ranked = finder.find(memory, &query, without);
-        let mut room = self.limits.recall_tainted_places;
-        let admitted = ranked.iter().filter(|found| !memory.is_unconfirmed(found.entry) || take(&mut room));
-        let best = admitted.take(most(self.limits.recall_places)).map(|found| found.entry.path.clone()).collect();
+        let best = self.likely(memory, &ranked).into_iter().take(most(self.limits.recall_places)).collect();
         let mut entries: Vec<_> = ranked.iter().map(|found| found.entry).collect();
         let mut sources = Sources::new(&self.limits);
         let listed: BTreeSet<&str> = entries.iter().map(|entry| entry.path.as_str()).collect();
@@ -158,6 +167,24 @@ impl SharedMemory {
         });
         let manifest = manifest.collect();
         Candidates { best, manifest, skipped }
+    }
+
+    /// What is likely enough wanted to be shown unasked, likeliest first; of what nobody vouches for only a few, and likelier.
+    fn likely(&self, memory: &Memory, ranked: &[Found<'_>]) -> Vec<String> {
+        let floor = |found: &Found<'_>| match memory.is_unconfirmed(found.entry) {
+            true => hundredths(self.limits.recall_push_floor_unconfirmed),
+            false => hundredths(self.limits.recall_push_floor),
+        };
+        let mut likely: Vec<&Found<'_>> = ranked.iter().filter(|found| found.hit.relevance >= floor(found)).collect();
+        likely.sort_by(|a, b| b.hit.relevance.total_cmp(&a.hit.relevance));
+        let mut room = self.limits.recall_tainted_places;
+        let admitted = likely.into_iter().filter(|found| !memory.is_unconfirmed(found.entry) || take(&mut room));
+        admitted.map(|found| found.entry.path.clone()).collect()
+    }
+
+    /// Whether finding asks nobody outside of this program.
+    pub fn is_local(&self) -> bool {
+        self.embedder.is_none()
     }
 
     /// What some words mean, where there is a model for that, after it has read as many of the memories it does not know as
@@ -201,6 +228,17 @@ impl SharedMemory {
         found.iter_mut().zip(gone).for_each(|(one, gone)| one.gone = gone);
         found
     }
+}
+
+/// A limit in hundredths as a share.
+fn hundredths(limit: u64) -> f32 {
+    limit as f32 / 100.0
+}
+
+/// Whether a memory was made from something that the model still sees.
+fn is_from(memory: &Memory, entry: &Entry, wish: &Wish) -> bool {
+    let sources = memory.rests_on(&entry.path).into_iter().flat_map(|basis| &basis.sources);
+    sources.into_iter().any(|source| source.session == wish.session && wish.said.contains(&source.message))
 }
 
 /// Whether there was room for one more.

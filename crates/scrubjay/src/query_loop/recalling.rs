@@ -43,6 +43,8 @@ pub(super) struct Recalling {
     receiver: mpsc::UnboundedReceiver<Home>,
     /// Stops the search that runs.
     running: CancellationToken,
+    /// Whether that search asks nobody, so that the first request can wait for it.
+    is_quick: bool,
     /// Found, and not shown yet.
     found: Vec<Recollection>,
     /// Whether the person was told of memories that cannot be read.
@@ -70,7 +72,18 @@ impl Default for Recalling {
         let (sender, receiver) = mpsc::unbounded_channel();
         let (background, running) = (Background::default(), CancellationToken::new());
         let (counting, found) = (TaskTracker::new(), Vec::new());
-        Self { from: None, background, counting, sender, receiver, running, found, told: false, told_of_words: false }
+        Self {
+            from: None,
+            background,
+            counting,
+            sender,
+            receiver,
+            running,
+            is_quick: false,
+            found,
+            told: false,
+            told_of_words: false,
+        }
     }
 }
 
@@ -117,13 +130,21 @@ impl Session {
         let view = self.transcript.view();
         let now = self.desk.clock.now().to_zoned(self.desk.zone.clone());
         let search = Search {
-            wish: Wish { query, now, known: known(view, &self.desk.dir), meaning: None },
+            wish: Wish {
+                query,
+                now,
+                known: known(view, &self.desk.dir),
+                session: self.transcript.session().to_string(),
+                said: view.history.iter().map(|message| message.id.to_string()).collect(),
+                meaning: None,
+            },
             chooser,
             tools: used_lately(&view.history),
             nonce: view.opening.as_ref().map(|opening| opening.nonce.clone()).unwrap_or_default(),
             desk: self.desk.clone(),
             from,
         };
+        self.recalling.is_quick = search.chooser.is_none() && search.from.memory.is_local();
         let (stop, sender) = (cancel.child_token(), self.recalling.sender.clone());
         self.recalling.running = stop.clone();
         self.recalling.background.offer(move |leaving| async move {
@@ -145,11 +166,19 @@ impl Session {
         (!self.rests(select::SOURCE) && self.may_work_in_background()).then_some(chooser)
     }
 
-    /// Before a request: show what was found since the last one. Where no model answers, recalled text is the answer, so
-    /// it is waited for; nothing else ever waits.
+    /// Before a request: show what was found since the last one. What is found without asking anyone takes milliseconds, so
+    /// the first request waits for it: a question that is answered at once has it, too. Where no model answers, recalled text
+    /// is the answer and is waited for longer. Nothing else ever waits.
     pub(super) async fn bring_back(&mut self, cancel: &CancellationToken) -> Result<(), Error> {
-        if !self.desk.model.is_a_mind() {
-            let limit = Duration::from_millis(self.desk.limits.recall_wait_ms);
+        let limits = &self.desk.limits;
+        let is_quick = std::mem::take(&mut self.recalling.is_quick);
+        let wait = match self.desk.model.is_a_mind() {
+            false => limits.recall_wait_ms,
+            true if is_quick => limits.recall_push_ms,
+            true => 0,
+        };
+        if wait > 0 {
+            let limit = Duration::from_millis(wait);
             tokio::select! {
                 () = cancel.cancelled() => return Err(Error::Interrupted),
                 _ = self.recalling.background.idle(limit) => {}

@@ -73,6 +73,7 @@ const NUMBERS: &[(&str, &str)] = &[
         "worths are compared with each other alone; sizes are steps on the way to a limit",
     ),
     ("hooks/process.rs", "a buffer's size changes nothing a person sees"),
+    ("memory/recall/table.rs", "how a number is written in the table of words, not how much of anything there may be"),
     ("paths/project.rs", "a `.git` file holds one path; anything larger is not one"),
     ("secrets/decode.rs", "an encoded run that is longer is a file; what is found in texts does not change with it"),
     ("permission/restraint.rs", "how much is looked at before somebody is asked instead"),

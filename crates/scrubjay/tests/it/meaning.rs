@@ -109,10 +109,10 @@ async fn a_text_is_read_once_and_only_what_changed_is_read_again() {
     let (found, _) = world.search(&memory, "small", "something to drink").await;
     assert_eq!((found, world.read().len()), (vec!["reference_cups.md".to_owned()], 0), "another process reads nothing");
 
-    save(&memory, "reference_cups.md", &text("Cups", "Coffee at nine."));
+    save(&memory, "reference_cups.md", &text("Cups", "Sea water at nine."));
     let (found, _) = world.search(&memory, "small", "something to drink").await;
     let read = world.read();
-    assert!(read.len() == 1 && read[0].contains("Coffee"), "{read:?}");
+    assert!(read.len() == 1 && read[0].contains("Sea water"), "{read:?}");
     assert_eq!(found, Vec::<String>::new(), "what it meant before is forgotten");
 
     world.search(&memory, "large", "deep water").await;

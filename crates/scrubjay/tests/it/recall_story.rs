@@ -4,7 +4,7 @@ use scrubjay::context::compaction::boundary::{Part, Wish};
 use scrubjay::event::Event;
 use scrubjay::ledger::Row;
 use scrubjay::limits::Limits;
-use scrubjay::memory::{Cause, Change, Edit, Place, SharedMemory};
+use scrubjay::memory::{Basis, Cause, Change, Edit, Place, SharedMemory, Source, Speaker};
 use scrubjay::message::{Message, Origin};
 use scrubjay::model::{Model, ModelError};
 use scrubjay::paths::{Layout, ProjectLayout};
@@ -205,6 +205,61 @@ async fn what_comes_too_late_is_shown_with_the_next_question() {
 
 // spec: L1
 #[tokio::test]
+async fn a_question_that_is_answered_without_tools_has_what_was_found() {
+    let world = World::new(&birds());
+    let (mut story, memory) = world.tell(Setting::new(Arc::new(Scripted::saying(["At four.", "Done."]))));
+    story.ask("When is tea served?").await.unwrap();
+    use Origin::{Memory, Model, Person, Reminder};
+    assert_eq!(origins(&story), [Reminder, Person, Memory, Model], "before the first request");
+    assert!(recalled_text(&story).contains("Green tea") && !recalled_text(&story).contains("Never mock"));
+    story.ask("Write a haiku about the harbour at night").await.unwrap();
+    assert_eq!(recalled(&story).len(), 1, "nothing fits, so nothing is shown");
+    drop(memory);
+}
+
+// spec: L8
+#[tokio::test]
+async fn the_floor_can_be_moved() {
+    let mut limits = Limits::default();
+    limits.set("recall_push_floor", 101).unwrap();
+    let world = World::within(limits, &birds());
+    let (mut story, _memory) = world.tell(Setting::new(Arc::new(Scripted::saying(["one", "two"]))));
+    story.ask("When is tea served?").await.unwrap();
+    story.session.wait_for_background(LONG).await.unwrap();
+    story.ask("Thanks!").await.unwrap();
+    assert_eq!(recalled(&story).len(), 0);
+}
+
+// spec: L5
+#[tokio::test]
+async fn what_was_made_from_words_that_the_model_still_sees_is_not_shown() {
+    let world = World::new(&birds());
+    let (mut story, memory) = world.tell(Setting::new(Arc::new(Scripted::saying(["Noted.", "Juniper.", "Larch."]))));
+    story.ask("Our next release is called Juniper, by the way").await.unwrap();
+    let said = story.session.transcript().view().history.iter().rfind(|message| message.origin == Origin::Person);
+    let (message, session) = (said.unwrap().id.to_string(), story.session.transcript().session().to_string());
+    let save = |session: &str, file: &str| {
+        let source = Source {
+            speaker: Speaker::Person,
+            session: session.to_owned(),
+            message: message.clone(),
+            quote: "Our next release is called Juniper".to_owned(),
+        };
+        let text = text("The next release is called Juniper", "The next release is called Juniper.");
+        let edit = Edit { rests_on: Some(Basis::of(vec![source])), ..Edit::create(file, text) };
+        memory.with(|memory| memory.commit(Change { cause: Cause::Person, edits: vec![edit] })).unwrap();
+    };
+    save(&session, "project_release.md");
+    story.ask("What is the next release called?").await.unwrap();
+    assert_eq!(recalled(&story).len(), 0, "{}", recalled_text(&story));
+    save("another-session", "project_elsewhere.md");
+    story.ask("And what is that next release called?").await.unwrap();
+    assert!(recalled_text(&story).contains("project_elsewhere.md"), "what another session taught is news here");
+    assert!(!recalled_text(&story).contains("project_release.md"));
+}
+
+// spec: L1
+#[tokio::test]
 async fn a_cancelled_turn_cancels_its_search() {
     let gate = Gate::new();
     let model = Scripted::new().then(Turn::text("Let me thi").in_pieces(3).behind(&gate)).then(Turn::text("ok"));
@@ -227,10 +282,13 @@ async fn a_cancelled_turn_cancels_its_search() {
 async fn what_a_cancelled_turn_had_found_already_is_not_shown_later() {
     let gate = Gate::new();
     let model = Scripted::new().then(Turn::text("Let me thi").in_pieces(3).behind(&gate)).then(Turn::text("ok"));
-    let (mut story, _) = World::new(&birds()).tell(Setting::new(Arc::new(model)));
-    let (searches, interrupt) = (story.session.searches(), story.session.interrupt());
+    // It comes too late for the first request.
+    let world = World::within(Limits { recall_push_ms: 0, ..Limits::default() }, &birds());
+    let (mut story, memory) = world.tell(Setting::new(Arc::new(model)));
+    let (hold, searches, interrupt) = (Hold::of(&memory), story.session.searches(), story.session.interrupt());
     let stopping = async {
         gate.reached().await;
+        hold.let_go();
         assert!(searches.idle(LONG).await);
         interrupt.now();
     };
@@ -303,15 +361,15 @@ async fn a_compaction_lets_memories_be_shown_again_and_undo_and_resume_agree() {
 #[tokio::test]
 async fn a_view_holds_only_so_much_of_memories() {
     let limits = Limits { recall_session_bytes: 3_000, recall_places: 2, ..Limits::default() };
-    let body = "walrus ".repeat(100);
+    let body = "database ".repeat(100);
     let memories: Vec<(String, String)> =
-        (0..9).map(|n| (format!("feedback_{n}.md"), format!("walrus number {n}"))).collect();
+        (0..9).map(|n| (format!("feedback_{n}.md"), format!("database number {n}"))).collect();
     let memories: Vec<_> =
         memories.iter().map(|(file, about)| (file.as_str(), about.as_str(), body.as_str())).collect();
     let model = Scripted::new().afterwards(|_| Ok(Turn::text("ok")));
     let (mut story, _) = World::within(limits, &memories).tell(Setting::new(Arc::new(model)));
     for _ in 0..6 {
-        story.ask("Tell me about every walrus").await.unwrap();
+        story.ask("Tell me about every database").await.unwrap();
         story.session.wait_for_background(LONG).await.unwrap();
     }
     story.ask("Thanks!").await.unwrap();

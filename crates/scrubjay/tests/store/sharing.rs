@@ -257,12 +257,8 @@ fn one_tainted_source_takes_two_of_five_places() {
         (0..10).for_each(|number| put(memory, format!("web_{number}.md"), Some(page(Speaker::Web))));
         (0..3).for_each(|number| put(memory, format!("said_{number}.md"), None));
     });
-    let wish = scrubjay::memory::Wish {
-        query: "where do the parrots of the harbour live".into(),
-        now: jiff::Timestamp::UNIX_EPOCH.to_zoned(jiff::tz::TimeZone::UTC),
-        known: Default::default(),
-        meaning: None,
-    };
+    let now = jiff::Timestamp::UNIX_EPOCH.to_zoned(jiff::tz::TimeZone::UTC);
+    let wish = scrubjay::memory::Wish::new("where do the parrots of the harbour live", &now);
     let found = shared.candidates(&wish);
     let stop = tokio_util::sync::CancellationToken::new();
     let read = shared.recollections(&["web_0.md".into(), "said_0.md".into()], bench.held.path(), &stop);

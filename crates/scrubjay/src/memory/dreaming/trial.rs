@@ -291,8 +291,7 @@ fn answers<'a>(before: &'a World, after: &World, steps: &[Step], now: &Zoned, li
     questions.sort_by_key(|(untouched, _, _)| *untouched);
     questions.truncate(usize::try_from(limits.dream_recall_queries).unwrap_or(usize::MAX));
     let finds = |index: &Index, question: &str, path: &str| {
-        let mut query = Query::new(question, now.clone(), usize::try_from(limits.recall_places).unwrap_or(usize::MAX));
-        query.weights.akin = 0.0;
+        let query = Query::new(question, now.clone(), usize::try_from(limits.recall_places).unwrap_or(usize::MAX));
         index.recall(&query).iter().any(|hit| hit.id == path)
     };
     let answered = |(untouched, path, question): (bool, &'a str, String)| {

@@ -15,7 +15,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The tool that a learner answers with.
@@ -228,7 +228,7 @@ impl Shown {
 
     /// The user's clean memories: a list of those that are near, and the nearest in full.
     fn memories(&mut self, words: &str, memory: &SharedMemory, now: &Zoned, limits: &Limits) -> String {
-        let wish = Wish { query: words.to_owned(), now: now.clone(), known: BTreeSet::new(), meaning: None };
+        let wish = Wish::new(words, now);
         let ranked = memory.candidates(&wish).manifest;
         let (mut list, mut whole, mut room) = (String::new(), String::new(), limits.learner_list_chars);
         memory.with(|memory| {

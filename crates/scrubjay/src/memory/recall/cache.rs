@@ -2,10 +2,12 @@
 //! reason, is no index: it is built again.
 
 use super::index::{BREAK, Entry, Index, Lexicon};
+use super::table::Meaning;
+use super::words::Language;
 use super::{Turn, Voice};
 
 /// Changes whenever the bytes, or how words are read, change: an older file is then built again.
-const MAGIC: &[u8; 8] = b"sjrecal4";
+const MAGIC: &[u8; 8] = b"sjrecal5";
 
 impl Index {
     /// The index in a compact form of its own, checksummed.
@@ -82,19 +84,22 @@ impl Writer {
         if let Some(turn) = &entry.turn {
             self.text(&turn.session);
             self.number(u64::from(turn.position));
-            self.text(&turn.speaker);
             self.number(turn.voice as u64);
         }
         self.terms(&entry.terms);
         for field in entry.fields {
             self.number(u64::from(field));
         }
+        for meaning in &entry.meanings {
+            self.number(meaning.0.len() as u64);
+            self.0.extend(meaning.0.iter().map(|value| value.cast_unsigned()));
+        }
+        self.number(u64::from(entry.language.number()));
         self.number(entry.shorts.len() as u64);
         for (short, long) in &entry.shorts {
             self.number(u64::from(*short));
             self.terms(long);
         }
-        self.number(u64::from(entry.asks));
         self.number(u64::from(entry.has_time) + 2 * u64::from(entry.has_number));
         self.raw(&entry.fingerprint.to_le_bytes());
     }
@@ -147,12 +152,16 @@ impl<'a> Reader<'a> {
         (0..self.count()?).map(|_| self.small().and_then(known)).collect()
     }
 
+    fn meaning(&mut self) -> Option<Meaning> {
+        let length = self.count()?;
+        Some(Meaning(self.raw(length)?.iter().map(|byte| byte.cast_signed()).collect()))
+    }
+
     fn turn(&mut self) -> Option<Turn> {
         let session = self.text()?.to_owned();
         let position = self.small()?;
-        let speaker = self.text()?.to_owned();
-        let voice = [Voice::Peer, Voice::User, Voice::Assistant].get(self.small()? as usize).copied()?;
-        Some(Turn { session, position, speaker, voice })
+        let voice = [Voice::User, Voice::Assistant].get(self.small()? as usize).copied()?;
+        Some(Turn { session, position, voice })
     }
 
     fn entry(&mut self, vocabulary: u32) -> Option<Entry> {
@@ -162,15 +171,30 @@ impl<'a> Reader<'a> {
         let turn = if self.number()? == 1 { Some(self.turn()?) } else { None };
         let terms = self.terms(vocabulary)?;
         let fields = [self.small()?, self.small()?, self.small()?];
+        let meanings = [self.meaning()?, self.meaning()?];
+        let language = Language::numbered(u8::try_from(self.number()?).ok()?)?;
         let known = |term: u32| (term < vocabulary).then_some(term);
         let shorts: Option<Vec<_>> =
             (0..self.count()?).map(|_| Some((known(self.small()?)?, self.terms(vocabulary)?))).collect();
-        let asks = u8::try_from(self.number()?).ok()?;
         let marks = self.number()?;
         let fingerprint = u64::from_le_bytes(self.raw(8)?.try_into().ok()?);
         let time = has_clock.then_some(time);
         let (has_time, has_number) = (marks & 1 == 1, marks & 2 == 2);
         let shorts = shorts?;
-        Some(Entry { id, kind, stamp, fingerprint, time, turn, terms, fields, shorts, asks, has_time, has_number })
+        Some(Entry {
+            id,
+            kind,
+            stamp,
+            fingerprint,
+            time,
+            turn,
+            terms,
+            fields,
+            meanings,
+            language,
+            shorts,
+            has_time,
+            has_number,
+        })
     }
 }

@@ -21,8 +21,8 @@ pub(super) struct Evidence {
 }
 
 /// A word's share of the score, which grows ever slower with how often it occurs.
-pub(super) fn saturated(count: f32, length: f32, mean: f32) -> f32 {
-    count / (count + SATURATION * (1.0 - LENGTH + LENGTH * length / mean))
+fn saturated(count: f32, length_to_mean: f32) -> f32 {
+    count / (count + SATURATION * (1.0 - LENGTH + LENGTH * length_to_mean))
 }
 
 /// Weights that are mostly zero: a full row, and which places are not.
@@ -74,12 +74,8 @@ impl Evidence {
         for form in &concept.forms {
             for posting in counts.postings(form.term) {
                 let at = posting.entry as usize;
-                let is_name = concept.is_speaker && index.entries[at].turn.is_some();
-                if is_name {
-                    continue;
-                }
                 own.add(at, form.weight * posting.weight);
-                // A session is long: some word of nearly the same meaning stands in most of them.
+                // A session is long: some word like it stands in most of them.
                 if form.weight >= SURE && counts.session_of[at] != NONE {
                     let carried = index.entries[at].carries() * form.weight * posting.weight;
                     session.add(counts.session_of[at] as usize, carried);
@@ -87,7 +83,7 @@ impl Evidence {
             }
         }
         own.drain(|at, count| {
-            self.own[at] += concept.weight * saturated(count, counts.lengths.each[at], counts.lengths.mean);
+            self.own[at] += concept.weight * saturated(count, counts.lengths.to_mean[at]);
             self.held[at] |= bit;
             self.around[at] |= bit;
             if counts.session_of[at] != NONE {
@@ -99,13 +95,12 @@ impl Evidence {
             }
         });
         near.drain(|at, count| {
-            self.near[at] += concept.weight * saturated(count, counts.near.each[at], counts.near.mean);
+            self.near[at] += concept.weight * saturated(count, counts.near.to_mean[at]);
         });
         let (all, holding) = (counts.sessions.each.len() as f32, session.touched.len() as f32);
         let rarity = (1.0 + (all - holding + 0.5) / (holding + 0.5)).ln();
         session.drain(|at, count| {
-            self.session[at] +=
-                concept.share * rarity * saturated(count, counts.sessions.each[at], counts.sessions.mean);
+            self.session[at] += concept.share * rarity * saturated(count, counts.sessions.to_mean[at]);
         });
     }
 }

@@ -1,14 +1,14 @@
 //! Recall without a model: which documents answer a question, in milliseconds, and why.
 //!
 //! A document is a memory, a note, a stored result or a turn of a past session; the ranking knows no file. An [`Index`]
-//! is brought up to date with what changed ([`Index::update`]), asked ([`Index::recall`], [`Index::sessions`]) and kept
+//! is brought up to date with what changed ([`Index::update`]), asked ([`Index::recall`]) and kept
 //! for the next start ([`Index::to_bytes`]). Everything that was found is returned in order, up to the number asked for:
 //! a document that a newer one overtook stands lower, it is never hidden.
 //!
 //! The score is a sum of signals, each between 0 and 1 over the documents found (min–max), times its weight. Every hit
 //! carries them, so that the order can be explained.
 //!
-//! `text` (words of any script) · `stem`, `words` (what is known of English) · `index`, `cache` (what is kept) · `dates`,
+//! `text` (words of any script) · `words` (what is known of languages) · `index`, `cache` (what is kept) · `dates`,
 //! `question` (what is asked) · `rank` (signals and their sum) · `newer` (the later of two statements first) · `meaning`
 //! (vectors, where the person has a model for them).
 
@@ -16,20 +16,21 @@ mod cache;
 mod dates;
 mod evidence;
 mod index;
-mod kin;
 mod meaning;
 mod newer;
 mod question;
 mod rank;
+mod relevance;
 mod shorts;
 mod spelling;
-mod stem;
+mod table;
 mod text;
 mod words;
 
 pub use index::Index;
 pub use meaning::{Embedder, Vectors};
 pub use rank::{Forms, Hit, Signal, Talk, Weights};
+pub use relevance::{BY_MODEL, BY_WORDS, Fit, SIGNS, Signs};
 
 use crate::digest::Digest;
 use jiff::{Timestamp, Zoned};
@@ -59,7 +60,7 @@ impl Document {
     /// What a model for meanings is given to read.
     pub fn said(&self) -> String {
         let body = match &self.turn {
-            Some(turn) => turn.said(&self.body),
+            Some(_) => Turn::said(&self.body),
             None => self.body.clone(),
         };
         let parts = [self.name.trim(), self.description.trim(), body.trim()];
@@ -78,11 +79,10 @@ pub(crate) fn number(digest: &Digest) -> u64 {
 }
 
 impl Turn {
-    /// Its words under the name of who said them. Code that was pasted with them is left out: it would drown them.
-    fn said(&self, body: &str) -> String {
+    /// Its words. Code that was pasted with them is left out: it would drown them.
+    fn said(body: &str) -> String {
         let (said, pasted) = text::fenced(body);
-        let said = if said.trim().is_empty() { pasted } else { said.into_owned() };
-        if self.speaker.is_empty() { said } else { format!("{}: {}", self.speaker, said.trim()) }
+        if said.trim().is_empty() { pasted } else { said.into_owned() }
     }
 }
 
@@ -93,8 +93,6 @@ pub struct Turn {
     pub session: String,
     /// Its place there.
     pub position: u32,
-    /// Who speaks, by name; may be empty.
-    pub speaker: String,
     /// In what role.
     pub voice: Voice,
 }
@@ -102,9 +100,7 @@ pub struct Turn {
 /// Who speaks in a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Voice {
-    /// A person among people.
-    Peer,
-    /// A person who talks to an assistant.
+    /// The user who talks to an assistant.
     User,
     /// The assistant, or a tool it used: much text, most of it made up from what the user said.
     Assistant,
@@ -119,6 +115,8 @@ pub struct Query<'a> {
     pub now: Zoned,
     /// How many hits at most.
     pub limit: usize,
+    /// What is less likely wanted than this is not found.
+    pub floor: f32,
     /// Only documents of these types; all when empty.
     pub kinds: &'a [&'a str],
     /// How much each signal counts.
@@ -127,10 +125,18 @@ pub struct Query<'a> {
     pub meaning: Option<&'a [f32]>,
 }
 
+/// What is less likely wanted is not shown to who searches, unless they set another floor.
+const FLOOR: f32 = 0.02;
+
 impl<'a> Query<'a> {
     /// A question with the usual settings.
     pub fn new(text: &'a str, now: Zoned, limit: usize) -> Self {
-        Self { text, now, limit, kinds: &[], weights: Weights::default(), meaning: None }
+        Self { text, now, limit, floor: FLOOR, kinds: &[], weights: Weights::default(), meaning: None }
+    }
+
+    /// With a floor of so many hundredths.
+    pub fn above(self, hundredths: u64) -> Self {
+        Self { floor: hundredths as f32 / 100.0, ..self }
     }
 }
 

@@ -3,6 +3,7 @@
 
 use super::index::Index;
 use super::rank::Weights;
+use super::table::{self, Meaning};
 use super::text::{self, Piece};
 use super::{Query, spelling, words};
 use crate::dates::{self, Days};
@@ -18,14 +19,12 @@ pub(super) struct Question {
     /// Every word of the index that stands for one of the concepts, sorted: the word, the concept, how surely.
     forms: Vec<(u32, usize, f32)>,
     pub(super) days: Vec<Days>,
-    /// The one speaker it names, if it names one.
-    pub(super) speaker: Option<String>,
+    /// What it means.
+    pub(super) meaning: Meaning,
     /// It wants a time.
     pub(super) wants_time: bool,
     /// It wants a number.
     pub(super) wants_number: bool,
-    /// It wants the one measure of something: a time, a number, a rate, a limit; not what several come to.
-    pub(super) wants_value: bool,
     /// It asks how things stand, not how they were.
     pub(super) is_about_now: bool,
 }
@@ -37,10 +36,10 @@ pub(super) struct Concept {
     pub(super) forms: Vec<Form>,
     /// How rare it is, times its share.
     pub(super) weight: f32,
+    /// How much it tells in any text, times its share.
+    pub(super) tells: f32,
     /// Less than 1 when the word was understood in another way already.
     pub(super) share: f32,
-    /// It is the name of somebody who speaks: in conversations that is not what is talked about, but who talks.
-    pub(super) is_speaker: bool,
 }
 
 /// A word of the index that may stand for a word of the question.
@@ -58,15 +57,15 @@ impl Question {
         let asked = Asked::read(query.text);
         let all: Vec<String> = asked.iter().map(|asked| asked.word.clone()).collect();
         let dates = dates::asked(query.text, &all, query.now.date());
-        let (speaker, names) = speakers(&all, index);
         let mut concepts: Vec<Concept> = Vec::new();
         let mut seen = HashSet::new();
         for (at, asked) in asked.iter().enumerate() {
-            for word in asked.normals(index).into_iter().filter(|word| seen.insert(word.clone())) {
-                let mut concept = Concept::of(word, index, &query.weights);
-                concept.is_speaker = names[at];
+            for stems in asked.normals(index).into_iter().filter(|stems| seen.insert(stems[0].clone())) {
+                let mut concept = Concept::of(stems, index, &query.weights);
+                concept.tells = table::tells(if asked.parts.is_empty() { &asked.word } else { &concept.word });
                 concept.share = if dates.used[at] { DATE_WORD } else { 1.0 };
                 concept.weight *= concept.share;
+                concept.tells *= concept.share;
                 concepts.push(concept);
             }
         }
@@ -77,10 +76,9 @@ impl Question {
             forms: forms(&concepts),
             concepts,
             days: dates.days,
-            speaker,
+            meaning: Meaning::of(query.text),
             wants_time,
             wants_number,
-            wants_value: (wants_time || wants_number || says(&text, MEASURES)) && !says(&text, SEVERAL),
             is_about_now: !says(&text, PAST),
         }
     }
@@ -109,29 +107,6 @@ const TIMES: &[&str] = &[
     "which year",
 ];
 const COUNTS: &[&str] = &["how many", "how much", "how old", "how long", "how often"];
-const MEASURES: &[&str] = &[
-    "percentage",
-    "percent",
-    "number",
-    "amount",
-    "count",
-    "total",
-    "average",
-    "rate",
-    "score",
-    "size",
-    "length",
-    "price",
-    "cost",
-    "budget",
-    "quota",
-    "limit",
-    "version",
-    "deadline",
-    "due",
-    "date",
-];
-const SEVERAL: &[&str] = &["between", "across", "passed", "altogether", "combined", "different"];
 const PAST: &[&str] = &[
     "did",
     "was",
@@ -190,15 +165,28 @@ impl Asked {
         all
     }
 
-    /// The word in normal form; its parts instead, when only they are known.
-    fn normals(&self, index: &Index) -> Vec<String> {
-        let normal = words::normal(&self.word);
-        let is_known = normal.as_ref().is_some_and(|word| holders(index, word) > 0);
-        if is_known || self.parts.is_empty() {
-            return normal.into_iter().collect();
-        }
-        self.parts.iter().filter_map(|part| words::normal(part)).collect()
+    /// The word in its normal forms, one for each language of the index; its parts instead, when only they are known.
+    fn normals(&self, index: &Index) -> Vec<Vec<String>> {
+        let whole = normals(index, &self.word);
+        let is_known = whole.iter().any(|word| holders(index, word) > 0);
+        let words = if is_known || self.parts.is_empty() {
+            vec![whole]
+        } else {
+            self.parts.iter().map(|part| normals(index, part)).collect()
+        };
+        words.into_iter().filter(|stems| !stems.is_empty()).collect()
     }
+}
+
+/// What a word may be filed under: a question is too short to tell its language.
+fn normals(index: &Index, word: &str) -> Vec<String> {
+    let mut stems: Vec<String> = words::normal(word).into_iter().collect();
+    for stem in index.counts.languages.iter().filter_map(|language| language.normal(word)) {
+        if !stems.contains(&stem) {
+            stems.push(stem);
+        }
+    }
+    stems
 }
 
 fn holders(index: &Index, word: &str) -> usize {
@@ -206,9 +194,11 @@ fn holders(index: &Index, word: &str) -> usize {
 }
 
 impl Concept {
-    fn of(word: String, index: &Index, weights: &Weights) -> Self {
-        let exact = index.lexicon.find(&word).filter(|term| !index.counts.postings(*term).is_empty());
-        let mut forms: Vec<Form> = exact.map(|term| Form { term, weight: 1.0 }).into_iter().collect();
+    fn of(stems: Vec<String>, index: &Index, weights: &Weights) -> Self {
+        let found = stems.iter().filter_map(|stem| index.lexicon.find(stem));
+        let exact: Vec<u32> = found.filter(|term| !index.counts.postings(*term).is_empty()).collect();
+        let mut forms: Vec<Form> = exact.iter().map(|term| Form { term: *term, weight: 1.0 }).collect();
+        let word = stems.into_iter().next().unwrap_or_default();
         let mut add = |term: u32, weight: f32| {
             let is_new = forms.iter().all(|form| form.term != term) && !index.counts.postings(term).is_empty();
             if is_new && weight > 0.0 {
@@ -218,34 +208,41 @@ impl Concept {
         for term in index.lexicon.find(&word).and_then(|term| index.counts.shorts.get(&term)).into_iter().flatten() {
             add(*term, weights.forms.short);
         }
-        for term in words::same(&word).iter().filter_map(|same| index.lexicon.find(same)) {
-            add(term, weights.forms.same);
-        }
         if forms.is_empty() && weights.forms.spelling > 0.0 {
             let near = spelling::guesses(index, &word).into_iter().chain(holding_letter(index, &word));
             forms.extend(near.map(|(term, sure)| Form { term, weight: sure * weights.forms.spelling }));
         }
-        let weight = rarity(index, exact, &forms);
-        Self { word, forms, weight, share: 1.0, is_speaker: false }
+        let weight = rarity(index, &exact, &forms);
+        Self { word, forms, weight, tells: 0.0, share: 1.0 }
+    }
+}
+
+impl Concept {
+    /// How sure it is that what stands for the word is the word.
+    pub(super) fn sure(&self) -> f32 {
+        self.forms.iter().map(|form| form.weight).fold(0.0, f32::max)
     }
 }
 
 /// How much a word tells: that of Robertson and Spärck Jones, never negative.
-fn rarity(index: &Index, exact: Option<u32>, forms: &[Form]) -> f32 {
-    let holders = |term: u32| index.counts.postings(term).len();
-    let count = exact.map_or_else(|| forms.iter().map(|form| holders(form.term)).max().unwrap_or(0), holders) as f32;
-    rarity_of(count, index.entries.len() as f32)
+///
+/// By what users said: an assistant says everything again, and many times.
+fn rarity(index: &Index, exact: &[u32], forms: &[Form]) -> f32 {
+    let echoes = &index.counts.echoes;
+    let holders = |term: u32| match echoes.count {
+        0 => index.counts.postings(term).len(),
+        _ => index.counts.postings(term).iter().filter(|posting| !echoes.is_echo[posting.entry as usize]).count(),
+    };
+    let count = if exact.is_empty() {
+        forms.iter().map(|form| holders(form.term)).max().unwrap_or(0)
+    } else {
+        exact.iter().map(|term| holders(*term)).sum()
+    };
+    rarity_of(count as f32, (index.entries.len() - echoes.count) as f32)
 }
 
 fn rarity_of(count: f32, all: f32) -> f32 {
     (1.0 + (all - count + 0.5) / (count + 0.5)).ln()
-}
-
-impl Index {
-    /// How much a word of the index tells.
-    pub(super) fn rarity(&self, term: u32) -> f32 {
-        rarity_of(self.counts.postings(term).len() as f32, self.entries.len() as f32)
-    }
 }
 
 /// A single letter of a script without spaces stands in the pairs that hold it.
@@ -259,24 +256,4 @@ fn holding_letter(index: &Index, word: &str) -> Vec<(u32, f32)> {
         .enumerate()
         .filter(|(_, other)| other.chars().count() == 2 && other.contains(letter));
     held.map(|(term, _)| (term as u32, 1.0)).filter(|(term, _)| !index.counts.postings(*term).is_empty()).collect()
-}
-
-/// The one speaker whose name, or first name, occurs, and which words are names of speakers.
-fn speakers(asked: &[String], index: &Index) -> (Option<String>, Vec<bool>) {
-    let mut names = vec![false; asked.len()];
-    let mut named = Vec::new();
-    for speaker in &index.counts.speakers {
-        let parts = text::words(speaker);
-        let is_first = |word: &String| parts.first() == Some(word);
-        if let Some(at) = asked.iter().position(is_first) {
-            let length = asked[at..].iter().zip(&parts).take_while(|(a, b)| a == b).count();
-            names[at..at + length].fill(true);
-            for (other, name) in names.iter_mut().enumerate() {
-                *name |= is_first(&asked[other]);
-            }
-            named.push(speaker.clone());
-        }
-    }
-    let only = if named.len() == 1 { named.pop() } else { None };
-    (only, names)
 }

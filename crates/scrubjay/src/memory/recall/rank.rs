@@ -2,11 +2,11 @@
 
 use super::dates;
 use super::evidence::Evidence;
-use super::index::{BREAK, Entry, Index, NONE};
-use super::kin::{self, Akin};
+use super::index::{BREAK, Entry, Index};
 use super::meaning::unit;
 use super::newer;
 use super::question::Question;
+use super::relevance::{BY_MODEL, BY_WORDS, Sayings, Signs};
 use super::{Query, Voice};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -33,9 +33,6 @@ pub struct Weights {
     pub newer: f32,
     /// Its meaning is near, if there are vectors.
     pub meaning: f32,
-    /// It holds no word of the question, but much of what the documents found speak of. Between 0 and 1: such
-    /// documents stand below all others.
-    pub akin: f32,
     /// Signals of conversations.
     pub talk: Talk,
     /// Forms a word may take.
@@ -49,12 +46,6 @@ pub struct Talk {
     pub near: f32,
     /// Its session speaks of the same.
     pub session: f32,
-    /// The person the question names says it.
-    pub speaker: f32,
-    /// It replies to a turn that asked the same.
-    pub reply: f32,
-    /// It asks instead of telling (held against it).
-    pub asks: f32,
     /// It was written by an assistant and not by the user (held against it).
     pub assistant: f32,
 }
@@ -62,8 +53,6 @@ pub struct Talk {
 /// How much another form of a word counts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Forms {
-    /// A word of nearly the same meaning.
-    pub same: f32,
     /// A short form that some document explains.
     pub short: f32,
     /// A word that differs by a slip.
@@ -82,9 +71,8 @@ impl Default for Weights {
             kind: 0.05,
             newer: 1.0,
             meaning: 0.8,
-            akin: 0.5,
-            talk: Talk { near: 0.8, session: 0.8, speaker: 0.3, reply: 0.6, asks: 0.5, assistant: 1.0 },
-            forms: Forms { same: 0.2, short: 0.5, spelling: 0.6 },
+            talk: Talk { near: 0.8, session: 0.8, assistant: 1.0 },
+            forms: Forms { short: 0.5, spelling: 0.6 },
         }
     }
 }
@@ -92,9 +80,13 @@ impl Default for Weights {
 /// A document that was found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hit {
-    /// The document, or the session.
+    /// The document.
     pub id: String,
-    /// The sum of its signals.
+    /// How likely it is wanted, between 0 and 1: the same for every question and every store.
+    pub relevance: f32,
+    /// What that rests on.
+    pub signs: Signs,
+    /// The sum of its signals: its place among the others.
     pub score: f32,
     /// Why it stands where it stands, strongest first.
     pub signals: Vec<Signal>,
@@ -122,12 +114,12 @@ const CLOSE_LOOK: usize = 400;
 pub(super) const SURE: f32 = 0.5;
 /// Words further apart are not together.
 const TOGETHER: usize = 4;
-/// How many standard deviations above the mean a meaning stands out.
-const STANDS_OUT: f32 = 1.0;
-/// Texts that are farther apart have nothing to do with each other, even when all others are farther still.
-const MEANT: f32 = 0.25;
-/// How much the day of a session counts beside the day of its turns.
-const SESSION_DATE: f32 = 1.5;
+/// By so much one has to be nearer than the mean for its meaning to count in full.
+const NEARER: f32 = 0.4;
+/// So many vectors tell how near a model calls texts that have nothing to do with each other.
+const TELLING: usize = 10;
+/// Texts that have nothing to do with each other are at most so near; a model that calls them nearer is taken at that.
+const FAR: f32 = 0.12;
 /// One signal over all documents found, before its weight.
 struct Column {
     name: &'static str,
@@ -149,8 +141,11 @@ struct Ranking<'a> {
     query: &'a Query<'a>,
     question: Question,
     evidence: Evidence,
-    /// How near each entry's meaning is, when that is asked for.
-    nearness: Vec<f32>,
+    /// How near each entry's meaning is: its head, and all of it.
+    nearness: Vec<[f32; 2]>,
+    /// What speaks for each entry, and how likely it is wanted.
+    signs: Vec<Signs>,
+    relevance: Vec<f32>,
     found: Vec<u32>,
     columns: Vec<Column>,
     /// The earlier statements that a place went before.
@@ -162,50 +157,7 @@ impl Index {
     pub fn recall(&self, query: &Query<'_>) -> Vec<Hit> {
         let mut ranking = Ranking::new(self, query);
         let ranked = ranking.run(query.limit);
-        let mut hits: Vec<Hit> = ranked.iter().map(|(place, score)| ranking.hit(*place, *score)).collect();
-        let room = query.limit.saturating_sub(hits.len());
-        if room > 0 && query.weights.akin > 0.0 {
-            hits.extend(ranking.akin(&ranked, room));
-        }
-        hits
-    }
-
-    /// The sessions that answer a question, best first: each as good as the mean of its best turns, and
-    /// as itself. That one turn of many is near in meaning finds a session, and says nothing of its place.
-    pub fn sessions(&self, query: &Query<'_>) -> Vec<Hit> {
-        let query = &Query { weights: Weights { meaning: 0.0, ..query.weights }, ..query.clone() };
-        let mut ranking = Ranking::new(self, query);
-        let ranked = ranking.run(usize::MAX);
-        let mut best: HashMap<u32, Vec<(usize, f32)>> = HashMap::new();
-        for (place, score) in ranked {
-            let session = self.counts.session_of[ranking.found[place] as usize];
-            let turns = best.entry(session).or_default();
-            if session != NONE && turns.len() < speaking(ranking.entry(place)) {
-                turns.push((place, score));
-            }
-        }
-        let mean = |turns: &[(usize, f32)]| {
-            let shares = turns.iter().map(|(place, score)| score / speaking(ranking.entry(*place)) as f32);
-            shares.sum::<f32>()
-        };
-        let dates = ranking.dates();
-        let day = |place: usize| dates.get(ranking.found[place] as usize).copied().unwrap_or(0.0);
-        let whole = |session: u32, place: usize| {
-            query.weights.talk.session * ranking.evidence.session[session as usize]
-                + query.weights.date * SESSION_DATE * day(place)
-        };
-        let mut sessions: Vec<(f32, usize)> = best
-            .iter()
-            .filter_map(|(session, turns)| {
-                turns.first().map(|(place, _)| (mean(turns) + whole(*session, *place), *place))
-            })
-            .collect();
-        sessions.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        let hit = |(score, place): (f32, usize)| {
-            let turn = self.entries[ranking.found[place] as usize].turn.as_ref()?;
-            Some(Hit { id: turn.session.clone(), score, ..ranking.hit(place, score) })
-        };
-        sessions.into_iter().take(query.limit).filter_map(hit).collect()
+        ranked.iter().map(|(place, score)| ranking.hit(*place, *score)).collect()
     }
 }
 
@@ -214,9 +166,27 @@ impl<'a> Ranking<'a> {
         let question = Question::of(query, index);
         let mut evidence = Evidence::of(index, &question);
         scale(&mut evidence.session);
-        let nearness = query.meaning.map(|asked| nearness(index, asked)).unwrap_or_default();
+        let by_model = query.meaning.and_then(|asked| nearness(index, asked));
+        let fit = if by_model.is_some() { BY_MODEL } else { BY_WORDS };
+        let nearness = by_model.unwrap_or_else(|| near_by_words(index, &question));
         let (found, columns, overtaken) = (Vec::new(), Vec::new(), HashMap::new());
-        Self { index, query, question, evidence, nearness, found, columns, overtaken }
+        let (signs, relevance) = (Vec::new(), Vec::new());
+        let mut ranking =
+            Self { index, query, question, evidence, nearness, signs, relevance, found, columns, overtaken };
+        let days = ranking.dates();
+        let sayings = Sayings::of(&ranking.question, index);
+        ranking.signs = (0..index.entries.len()).map(|at| ranking.sign(at, &sayings, &days)).collect();
+        ranking.relevance = ranking.signs.iter().map(|signs| signs.relevance(&fit)).collect();
+        ranking
+    }
+
+    /// What speaks for an entry. In a conversation what is said right before and after it is said of it, too.
+    fn sign(&self, at: usize, sayings: &Sayings, days: &[f32]) -> Signs {
+        let is_turn = self.index.entries[at].turn.is_some();
+        let held = if is_turn { self.evidence.around[at] } else { self.evidence.held[at] };
+        let [near_head, near] = self.nearness[at];
+        let day = days.get(at).copied().unwrap_or(0.0);
+        Signs { near_head, near, day, ..sayings.signs(held) }
     }
 
     fn entry(&self, place: usize) -> &'a Entry {
@@ -242,16 +212,8 @@ impl<'a> Ranking<'a> {
     /// Signals for everything found, and the order they make: places in `found` with their scores.
     fn run(&mut self, wanted: usize) -> Vec<(usize, f32)> {
         let dates = self.dates();
-        let outstanding = outstanding(&self.nearness);
         let asks_nothing = self.query.text.trim().is_empty();
-        let is_found = |at: usize| {
-            asks_nothing
-                || self.evidence.own[at] > 0.0
-                || self.evidence.near[at] > 0.0
-                || dates.get(at).is_some_and(|fit| *fit > 0.0)
-                || self.is_spoken(at)
-                || self.nearness.get(at).is_some_and(|near| *near >= outstanding)
-        };
+        let is_found = |at: usize| asks_nothing || self.relevance[at] >= self.query.floor;
         self.found = (0..self.index.entries.len())
             .filter(|at| self.is_wanted(*at) && is_found(*at))
             .map(|at| at as u32)
@@ -263,12 +225,12 @@ impl<'a> Ranking<'a> {
         if !dates.is_empty() {
             self.shared("date", weights.date, |this, place| dates[this.found[place] as usize]);
         }
-        if !self.nearness.is_empty() {
-            // All texts are somewhat near each other, and that says nothing: what counts is by how much one is nearer.
-            let usual = if self.nearness.len() > 1 { mean(&self.nearness) } else { 0.0 };
-            let near = |this: &Self, place: usize| (this.nearness[this.found[place] as usize] - usual).max(0.0);
-            self.counted("meaning", weights.meaning, near);
-        }
+        // All texts are somewhat near each other, and that says nothing: what counts is by how much one is nearer.
+        let near: Vec<f32> = self.nearness.iter().map(|[head, whole]| head.max(*whole)).collect();
+        let usual = if near.len() > 1 { mean(&near) } else { 0.0 };
+        let most = near.iter().map(|near| near - usual).fold(NEARER, f32::max);
+        let nearer = |this: &Self, place: usize| ((near[this.found[place] as usize] - usual) / most).max(0.0);
+        self.shared("meaning", weights.meaning, nearer);
         self.shared("recent", weights.recent, |this, place| this.recent(place));
         self.shared("kind", weights.kind, |this, place| kind(&this.entry(place).kind));
         if self.index.counts.sessions.each.is_empty() {
@@ -277,32 +239,12 @@ impl<'a> Ranking<'a> {
         let talk = weights.talk;
         self.counted("near", talk.near, |this, place| this.evidence.near[this.found[place] as usize]);
         self.shared("session", talk.session, |this, place| this.session(place));
-        self.shared("speaker", talk.speaker, |this, place| this.speaks(place));
-        self.counted("reply", talk.reply, |this, place| this.reply(place));
-        self.shared("asks", -talk.asks, |this, place| this.asks(place));
         self.shared("assistant", -talk.assistant, |this, place| this.assistant(place));
         self.finish(wanted)
     }
 
     fn is_wanted(&self, at: usize) -> bool {
         self.query.kinds.is_empty() || self.query.kinds.contains(&self.index.entries[at].kind.as_str())
-    }
-
-    /// What is akin to those that were found, below all of them.
-    fn akin(&self, ranked: &[(usize, f32)], room: usize) -> Vec<Hit> {
-        let best: Vec<(u32, f32)> = ranked.iter().map(|(place, score)| (self.found[*place], *score)).collect();
-        let last = best.last().map_or(0.0, |(_, score)| score.max(0.0));
-        let kin = kin::akin(self.index, &best).into_iter().filter(|akin| self.is_wanted(akin.at as usize));
-        let id = |at: u32| self.index.entries[at as usize].id.clone();
-        let hit = |akin: Akin| {
-            let score = self.query.weights.akin * last * akin.share;
-            Hit {
-                id: id(akin.at),
-                score,
-                signals: vec![Signal { name: "akin", value: score, terms: vec![id(akin.to)] }],
-            }
-        };
-        kin.take(room).map(hit).collect()
     }
 
     /// The close look at the best, and the final order of as many as are wanted.
@@ -315,9 +257,12 @@ impl<'a> Ranking<'a> {
         self.columns.push(Column { name: "phrase", weight: self.query.weights.phrase, values: together });
         if self.query.weights.newer > 0.0 {
             let best: Vec<(usize, f32)> = self.best(newer::COMPARED);
-            let ranked: Vec<(u32, f32)> = best.iter().map(|(place, score)| (self.found[*place], *score)).collect();
+            let ranked: Vec<newer::Ranked> = best
+                .iter()
+                .map(|(place, score)| (self.found[*place], *score, self.relevance[self.found[*place] as usize]))
+                .collect();
             let mut lifted = vec![0.0; self.found.len()];
-            for lift in newer::lifts(self.index, &self.question, &ranked, &self.evidence.held) {
+            for lift in newer::lifts(self.index, &self.question, &ranked) {
                 let place = best[lift.rank].0;
                 lifted[place] = lift.by;
                 self.overtaken.insert(place, lift.over.iter().map(|rank| best[*rank].0).collect());
@@ -385,33 +330,6 @@ impl<'a> Ranking<'a> {
         self.evidence.session[session as usize] * SESSION_WORDS / (SESSION_WORDS + length)
     }
 
-    /// Whether the one speaker that the question names says it.
-    fn is_spoken(&self, at: usize) -> bool {
-        let speaker = self.index.entries[at].turn.as_ref().map(|turn| &turn.speaker);
-        speaker.is_some() && speaker == self.question.speaker.as_ref()
-    }
-
-    fn speaks(&self, place: usize) -> f32 {
-        if self.is_spoken(self.found[place] as usize) { 1.0 } else { 0.0 }
-    }
-
-    /// Among people: how well the turn right before fits, if somebody else asked it.
-    fn reply(&self, place: usize) -> f32 {
-        let at = self.found[place] as usize;
-        let (Some(turn), Some(before)) = (&self.index.entries[at].turn, at.checked_sub(1)) else { return 0.0 };
-        let asked = &self.index.entries[before];
-        let is_reply = asked.asks > 0
-            && turn.voice == Voice::Peer
-            && asked.turn.as_ref().is_some_and(|other| other.session == turn.session && other.speaker != turn.speaker);
-        if is_reply { self.evidence.own[before] } else { 0.0 }
-    }
-
-    fn asks(&self, place: usize) -> f32 {
-        let entry = self.entry(place);
-        let is_peer = entry.turn.as_ref().is_some_and(|turn| turn.voice == Voice::Peer);
-        if is_peer { f32::from(entry.asks) / 100.0 } else { 0.0 }
-    }
-
     fn assistant(&self, place: usize) -> f32 {
         let voice = self.entry(place).turn.as_ref().map(|turn| turn.voice);
         if voice == Some(Voice::Assistant) { 1.0 } else { 0.0 }
@@ -426,9 +344,7 @@ impl<'a> Ranking<'a> {
         let mut last: Vec<Option<usize>> = vec![None; concepts.len()];
         let mut nearest = vec![usize::MAX; concepts.len()];
         for (at, term) in self.entry(place).terms.iter().enumerate().filter(|(_, term)| **term != BREAK) {
-            let sure =
-                self.question.concepts_of(*term).filter(|(word, sure)| *sure >= SURE && !concepts[*word].is_speaker);
-            for (word, _) in sure {
+            for (word, _) in self.question.concepts_of(*term).filter(|(_, sure)| *sure >= SURE) {
                 last[word] = Some(at);
                 if let Some(before) = word.checked_sub(1).and_then(|before| last[before]).filter(|before| *before < at)
                 {
@@ -455,7 +371,8 @@ impl<'a> Ranking<'a> {
         });
         let mut signals: Vec<Signal> = signals.filter(|signal| signal.value != 0.0).collect();
         signals.sort_by(|a, b| b.value.abs().total_cmp(&a.value.abs()));
-        Hit { id: self.entry(place).id.clone(), score, signals }
+        let at = self.found[place] as usize;
+        Hit { id: self.entry(place).id.clone(), relevance: self.relevance[at], signs: self.signs[at], score, signals }
     }
 
     /// The documents that a later one went before.
@@ -487,36 +404,32 @@ impl<'a> Ranking<'a> {
     }
 }
 
-/// How many turns speak for a session: among people several share what is talked of, to an assistant it is said once.
-fn speaking(entry: &Entry) -> usize {
-    if entry.turn.as_ref().is_some_and(|turn| turn.voice == Voice::Peer) { 2 } else { 1 }
-}
-
-/// How near each entry is to what was asked, in meaning; none when no vector fits. One that is not known is as near as
-/// the mean, so that it neither wins nor loses by that.
-fn nearness(index: &Index, asked: &[f32]) -> Vec<f32> {
-    let Some(asked) = unit(asked) else { return Vec::new() };
+/// How near each entry is by the vectors of a model; none when no vector fits. One that is not known is as near as the mean,
+/// so that it neither wins nor loses by that.
+fn nearness(index: &Index, asked: &[f32]) -> Option<Vec<[f32; 2]>> {
+    let asked = unit(asked)?;
     let near: Vec<Option<f32>> =
         index.entries.iter().map(|entry| index.vectors.nearness(entry.fingerprint, &asked)).collect();
     let known: Vec<f32> = near.iter().flatten().copied().collect();
     if known.is_empty() {
-        return Vec::new();
+        return None;
     }
-    let mean = mean(&known);
-    near.into_iter().map(|near| near.unwrap_or(mean)).collect()
+    let usual = mean(&known);
+    let nearer = if known.len() >= TELLING { (usual - FAR).max(0.0) } else { 0.0 };
+    Some(near.into_iter().map(|near| [near.unwrap_or(usual) - nearer; 2]).collect())
+}
+
+/// How near each entry is by the table of words. One that has no name is as near as its text.
+fn near_by_words(index: &Index, question: &Question) -> Vec<[f32; 2]> {
+    let near = |entry: &Entry| {
+        let [head, whole] = entry.meanings.each_ref().map(|meaning| meaning.near(&question.meaning));
+        if entry.meanings[0].0.is_empty() { [whole; 2] } else { [head, whole] }
+    };
+    index.entries.iter().map(near).collect()
 }
 
 fn mean(values: &[f32]) -> f32 {
     values.iter().sum::<f32>() / values.len().max(1) as f32
-}
-
-/// What is as near as this is found by its meaning alone, whatever its words: it stands out among all there is. Models
-/// differ in what they call near, so it is measured in standard deviations; few values cannot stand out as far.
-fn outstanding(near: &[f32]) -> f32 {
-    let mean_near = mean(near);
-    let spread = mean(&near.iter().map(|value| (value - mean_near).powi(2)).collect::<Vec<_>>()).sqrt();
-    let farthest = (near.len().saturating_sub(1) as f32).sqrt();
-    (mean_near + spread * STANDS_OUT.min(farthest / 2.0)).max(MEANT)
 }
 
 /// What a person said of themselves and of our work weighs more than what can be looked up again.

