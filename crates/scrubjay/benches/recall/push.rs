@@ -336,9 +336,8 @@ fn solve<const N: usize>(mut a: [[f64; N]; N], mut b: [f64; N]) -> [f64; N] {
         for row in 0..N {
             if row != column {
                 let factor = a[row][column] / a[column][column];
-                for at in column..N {
-                    a[row][at] -= factor * a[column][at];
-                }
+                let pivot_row = a[column];
+                a[row].iter_mut().zip(pivot_row).skip(column).for_each(|(x, y)| *x -= factor * y);
                 b[row] -= factor * b[column];
             }
         }
