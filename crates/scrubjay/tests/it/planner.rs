@@ -391,6 +391,32 @@ async fn what_the_service_clears_is_booked_as_reported_and_its_break_is_ours() {
 
 // spec: M4
 // spec: M5
+#[tokio::test]
+async fn clearing_by_the_service_that_rewrites_too_much_ends_in_a_compaction() {
+    for (percent, compacts) in [(10_000, false), (1, true)] {
+        let script = (0..12).fold(Script::new(), |script, n| {
+            script.reply(simulator::tool_use("Read", json!({ "file_path": "big.txt", "offset": 1 + n, "limit": 90 })))
+        });
+        let mut idle = Idle::begin(script.otherwise(simulator::text("ok")), |setting| {
+            setting.switches.push(("context.window".into(), "60000".into()));
+            setting.limits.server_clear_from = 8_000;
+            setting.limits.server_clear_least = 2_000;
+            setting.limits.server_rewrite_percent = percent;
+            let management = server_clearing(setting.model.as_ref(), &[], &economy(), &setting.limits);
+            setting.options.context_management = management;
+        })
+        .await;
+        idle.story.ask("Read it all").await.unwrap();
+        idle.story.ask("And?").await.unwrap();
+        assert!(rewrote(&idle.story, Layer::Microcompaction) > 0, "each page that leaves the newest is a rewrite");
+        let compactions = &idle.story.session.transcript().view().compactions;
+        assert_eq!(!compactions.is_empty(), compacts, "{percent} %");
+        assert!(compactions.iter().all(|(_, made)| made.author == Author::Model));
+    }
+}
+
+// spec: M4
+// spec: M5
 // spec: H7
 #[test]
 fn the_least_the_service_clears_is_what_pays() {
