@@ -39,7 +39,7 @@ fn deed(entry: &Entry) -> Option<(u8, String)> {
     match entry {
         Entry::Cleared { results, because } => {
             let old = counted(results.len() as u64, "old result");
-            let why = if *because == Cause::Ttl { "the cache had run out anyway" } else { "it pays" };
+            let why = if *because == Cause::Ttl { "the cache had run out anyway" } else { "to make room" };
             Some((2, format!("{old} cleared: {why}")))
         }
         Entry::Noted(noted) => {

@@ -61,10 +61,7 @@ pub fn due(view: &View, desk: &Desk) -> Option<Writer> {
 
 /// Whether code may write into the notes: what a model wrote stays as it is, unless code was chosen to continue it.
 pub fn may_keep(view: &View, desk: &Desk) -> bool {
-    let continues = desk.settings.text(&key::NOTES_WRITER) == "code"
-        || desk.settings.context_policy() == ContextPolicy::Economy
-        || !desk.model.is_a_mind();
-    view.written.is_none() || continues
+    view.written.is_none() || may_be_by_code(desk)
 }
 
 /// Enough words since the last time, and either some tools were used or the model has come to rest.

@@ -139,7 +139,7 @@ impl Biller {
     /// What `context_management` asks for: past its trigger, old results are cleared if they are enough.
     fn clear(&self, prompt: &Prompt, Layout { blocks, places }: &mut Layout) -> u64 {
         let asked = prompt.options.context_management.as_ref().and_then(|asked| asked["edits"].as_array());
-        let clears = |edit: &&Value| edit["type"] == "clear_tool_uses_20250919" || edit["type"].is_null();
+        let clears = |edit: &&Value| edit["type"] == "clear_tool_uses_20250919";
         let Some(edit) = asked.and_then(|edits| edits.iter().find(clears)) else { return 0 };
         let (Some(trigger), Some(keep)) = (edit["trigger"]["value"].as_u64(), edit["keep"]["value"].as_u64()) else {
             return 0;
@@ -243,7 +243,7 @@ mod tests {
             result("b", &"r".repeat(700)),
         ];
         let asked = |trigger: u64, at_least: u64| {
-            let edit = json!({ "trigger": { "value": trigger }, "keep": { "value": 1 }, "clear_at_least": { "value": at_least } });
+            let edit = json!({ "type": "clear_tool_uses_20250919", "trigger": { "value": trigger }, "keep": { "value": 1 }, "clear_at_least": { "value": at_least } });
             let mut prompt = prompt(history.clone());
             prompt.options.context_management = Some(json!({ "edits": [edit] }));
             biller().bill(&prompt, Timestamp::UNIX_EPOCH)
